@@ -1,0 +1,1 @@
+"""Baseline generators behind the same contract as CopulaShirley."""

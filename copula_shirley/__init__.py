@@ -1,0 +1,30 @@
+"""Synthetic tables from vine copulas, with a privacy label that is true."""
+
+from copula_shirley.api import Generator, load
+from copula_shirley.errors import (
+    ArtefactError,
+    BudgetError,
+    PrivacyWarning,
+    SchemaError,
+    SettingError,
+    ShirleyError,
+)
+from copula_shirley.privacy import Budget, Ledger
+from copula_shirley.schema import Column, Schema
+from copula_shirley.shirley import CopulaShirley
+
+__all__ = [
+    "ArtefactError",
+    "Budget",
+    "BudgetError",
+    "Column",
+    "CopulaShirley",
+    "Generator",
+    "Ledger",
+    "PrivacyWarning",
+    "Schema",
+    "SchemaError",
+    "SettingError",
+    "ShirleyError",
+    "load",
+]

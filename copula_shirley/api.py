@@ -1,0 +1,256 @@
+"""The contract that every generator satisfies, here, in baselines and from outside.
+
+A generator is fitted on a table and draws synthetic rows; it keeps a ledger of
+what the fit cost, and a saved file from which it can be drawn again. Settings
+are keyword arguments stored untouched, as in scikit-learn; what is learnt ends
+in an underscore.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from copula_shirley import artefact, domain
+from copula_shirley.domain import FloatArray
+from copula_shirley.errors import ArtefactError, SettingError
+from copula_shirley.privacy import Ledger
+from copula_shirley.schema import Schema
+
+#: Told the name of the stage and the share of the work that is done.
+Progress = Callable[[str, float], None]
+RandomState = int | np.random.Generator | None
+#: Rows drawn at a time; it bounds the memory of ``sample_chunks``.
+CHUNK = 50_000
+ENTRY_POINTS = "copula_shirley.generators"
+
+
+class Generator(BaseEstimator, ABC):
+    """Base of all generators; a subclass writes the five methods below it.
+
+    Attributes
+    ----------
+    ledger_ : Ledger
+        What the fit spent and what it used unprotected.
+    schema_ : Schema
+        The domain on which rows are drawn.
+    n_rows_ : int
+        Number of rows of the training table, the default size of a sample.
+    """
+
+    #: Name on the command line and in saved files.
+    name: ClassVar[str]
+    ledger_: Ledger
+    schema_: Schema
+    n_rows_: int
+    #: Set by subclasses in ``__init__``.
+    on_unknown: Any
+    random_state: Any
+
+    # -- what a subclass writes ----------------------------------------------------
+
+    @abstractmethod
+    def _check_settings(self, schema: Schema) -> None:
+        """Refuse settings that cannot be, before a row is used."""
+
+    @abstractmethod
+    def _open_ledger(self, schema: Schema) -> Ledger:
+        """A fresh ledger with the budget and the claim of these settings."""
+
+    @abstractmethod
+    def _fit(
+        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        """Learn from the rows; every use of them goes into the ledger."""
+
+    @abstractmethod
+    def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
+        """Draw n rows, as numbers per column."""
+
+    @abstractmethod
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What was learnt, as plain JSON values and as arrays."""
+
+    @abstractmethod
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Take back what ``_state`` gave."""
+
+    # -- what every generator does -------------------------------------------------
+
+    def fit(
+        self, table: pd.DataFrame, schema: Schema | None = None, *, progress: Progress | None = None
+    ) -> Self:
+        """Fit the generator.
+
+        Parameters
+        ----------
+        table : DataFrame
+        schema : Schema, optional
+            The public domain. Without it one is drafted from the table, which
+            the ledger records as an unprotected use of the rows.
+        progress : callable, optional
+            Told the name of each stage and the share of the work that is done.
+
+        Returns
+        -------
+        Generator
+            Itself.
+        """
+        report = progress or _silent
+        report("validate", 0.0)
+        schema = schema if schema is not None else Schema.draft(table)
+        if not isinstance(schema, Schema):
+            raise SettingError(f"schema ({type(schema).__name__}) must be a Schema or None")
+        self._check_settings(schema)
+        rng = generator_of(self.random_state)
+        table = schema.validate(table, on_unknown=self.on_unknown)
+        ledger = self._open_ledger(schema)
+        ledger.domains = {column.name: column.provenance for column in schema}
+        for name in schema.drafted:
+            why = "bounds and categories were drafted from the data, not declared"
+            ledger.record_unprotected("domain", name, why)
+        fit_rng, self._sampling_rng = rng.spawn(2)
+        self._fit(Rows.of(table, schema), ledger, fit_rng, report)
+        self.schema_, self.ledger_, self.n_rows_ = schema, ledger, len(table)
+        self.columns_ = [str(name) for name in table.columns if name != schema.person]
+        self.dtypes_ = {c.name: domain.storage(c, table[c.name]) for c in schema}
+        report("done", 1.0)
+        return self
+
+    def sample(self, n: int | None = None, *, random_state: RandomState = None) -> pd.DataFrame:
+        """Draw synthetic rows.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of rows; by default as many as the training table had.
+        random_state : int or Generator, optional
+            By default every call goes on where the last one stopped, from the
+            generator's own ``random_state``.
+        """
+        chunks = list(self.sample_chunks(n, random_state=random_state))
+        return pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
+
+    def sample_chunks(
+        self, n: int | None = None, *, random_state: RandomState = None
+    ) -> Iterator[pd.DataFrame]:
+        """Draw the rows of ``sample`` in tables of bounded size."""
+        self._check_fitted()
+        n = self.n_rows_ if n is None else n
+        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
+            raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
+        rng = self._sampling_rng if random_state is None else generator_of(random_state)
+        return self._chunks(int(n), rng)
+
+    def _chunks(self, n: int, rng: np.random.Generator) -> Iterator[pd.DataFrame]:
+        for start in range(0, max(n, 1), CHUNK):
+            size = min(CHUNK, n - start)
+            (chunk_rng,) = rng.spawn(1)
+            numbers = self._draw(size, chunk_rng)
+            series = {
+                name: domain.from_numbers(self.schema_[name], numbers[name], self.dtypes_[name])
+                for name in self.columns_
+            }
+            yield pd.DataFrame(series)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "ledger_"):
+            raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file (JSON and arrays, no row, no pickle)."""
+        self._check_fitted()
+        state, arrays = self._state()
+        settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
+        header = {
+            "generator": self.name,
+            "settings": settings,
+            "schema": self.schema_.to_dict(),
+            "columns": self.columns_,
+            "dtypes": self.dtypes_,
+            "rows": self.n_rows_,
+            "ledger": self.ledger_.to_dict(),
+            "model": state,
+        }
+        artefact.write(path, header, arrays)
+
+
+def load(path: str | Path) -> Generator:
+    """Read a fitted model that ``save`` wrote."""
+    header, arrays = artefact.read(path)
+    try:
+        generator = find_generator(header["generator"])(**header["settings"])
+        generator.schema_ = Schema.from_dict(header["schema"])
+        generator.columns_ = header["columns"]
+        generator.dtypes_ = header["dtypes"]
+        generator.n_rows_ = header["rows"]
+        generator._sampling_rng = np.random.default_rng()
+        generator._restore(header["model"], arrays)
+        generator.ledger_ = Ledger.from_dict(header["ledger"])
+    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+        raise ArtefactError(f"{str(path)!r} is damaged: {error}") from None
+    return generator
+
+
+def generators() -> dict[str, Any]:
+    """Entry points of all installed generators, by name."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+def find_generator(name: str) -> type[Generator]:
+    """The class of an installed generator."""
+    known = generators()
+    if name not in known:
+        raise SettingError(f"generator ({name!r}) must be one of {', '.join(sorted(known))}")
+    return known[name].load()  # type: ignore[no-any-return]
+
+
+class Rows:
+    """A validated table as numbers per column, and whose row each is.
+
+    Everything in here is private.
+    """
+
+    def __init__(
+        self, schema: Schema, numbers: dict[str, FloatArray], units: np.ndarray[Any, Any]
+    ) -> None:
+        self.schema = schema
+        self.numbers = numbers
+        self.units = units
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, schema: Schema) -> Rows:
+        """The rows of a table that fits the schema."""
+        numbers = {c.name: domain.to_numbers(c, table[c.name]) for c in schema}
+        if schema.person is None:
+            return cls(schema, numbers, np.arange(len(table)))
+        return cls(schema, numbers, pd.factorize(table[schema.person])[0])
+
+    def take(self, positions: np.ndarray[Any, Any]) -> dict[str, FloatArray]:
+        """The numbers of some of the rows."""
+        return {name: values[positions] for name, values in self.numbers.items()}
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+
+def generator_of(random_state: RandomState) -> np.random.Generator:
+    """A numpy generator from None, a seed or a generator."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise SettingError(
+            f"random_state ({random_state!r}) must be None, a whole number or a numpy Generator"
+        ) from None
+
+
+def _silent(stage: str, share: float) -> None:
+    """Report nothing."""

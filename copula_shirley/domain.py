@@ -1,0 +1,384 @@
+"""Values of a column on its public domain, as numbers and as histogram cells.
+
+Everything here is a public map: it depends on the column's description and on
+one value at a time, never on the other rows. A missing value is the number
+``-inf``, so that it sorts below every value in each kind of column. Categories
+are their position in the declared list, dates the number of steps since the
+declared minimum, numbers themselves.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copula_shirley.errors import SchemaError
+
+if TYPE_CHECKING:
+    from copula_shirley.schema import Column
+
+FloatArray = NDArray[np.float64]
+
+MISSING = -np.inf
+#: Cells of a wide numeric column whose schema does not say how many.
+DEFAULT_CELLS = 100
+#: Integer and date columns with at most so many values get a cell for each.
+LARGEST_EXACT_DOMAIN = 1_000
+LARGEST_DOMAIN = 1_000_000
+TEXT_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d")
+STEPS = ("1D", "1h", "1min", "1s", "1ms", "1us")
+
+
+# -- values to numbers and back ------------------------------------------------
+
+
+def to_numbers(column: Column, series: pd.Series) -> FloatArray:
+    """Map the values of a validated series to numbers.
+
+    Examples
+    --------
+    >>> from copula_shirley.schema import Column
+    >>> colour = Column("colour", "categorical", categories=("blue", "red"), missing=True)
+    >>> to_numbers(colour, pd.Series(["red", None, "blue"])).tolist()
+    [1.0, -inf, 0.0]
+    """
+    if column.kind in ("categorical", "boolean"):
+        positions = _positions(column, series).astype(float)
+        return np.where(positions < 0, MISSING, positions)
+    if column.kind == "datetime":
+        steps = _steps(column, stamps(series, column.format))
+        return np.where(np.isnan(steps), MISSING, np.floor(steps))
+    values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    return np.where(np.isnan(values), MISSING, values)
+
+
+def from_numbers(column: Column, numbers: FloatArray, dtype: str | None = None) -> pd.Series:
+    """Map numbers back to values, stored as ``dtype``."""
+    missing = np.isneginf(numbers)
+    known = np.where(missing, 0.0, numbers)
+    values: Any
+    if column.kind in ("categorical", "boolean"):
+        values = pd.Series(np.array(categories(column), dtype=object)[known.astype(int)])
+        values[missing] = None
+    elif column.kind == "datetime":
+        step = int(step_of(column) / pd.Timedelta("1us"))
+        start = np.datetime64(column.minimum, "us")
+        values = pd.Series(start + (known.astype("int64") * step).astype("timedelta64[us]"))
+        values[missing] = pd.NaT
+    elif column.kind == "integer" and not missing.any():
+        values = pd.Series(np.rint(known).astype("int64"))
+    else:
+        values = pd.Series(np.where(missing, np.nan, known))
+    return _stored_as(column, values, dtype)
+
+
+def categories(column: Column) -> tuple[Any, ...]:
+    """The closed list of a categorical or boolean column."""
+    return (False, True) if column.kind == "boolean" else column.categories
+
+
+def storage(column: Column, series: pd.Series) -> str:
+    """The dtype in which synthetic values are stored: the table's own.
+
+    A column that may be missing needs a dtype that can hold it, whether or not
+    a value is missing in these rows: that would be a fact about the rows.
+    """
+    name = str(series.dtype)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        order = "ordered" if series.dtype.ordered else "unordered"
+        return f"category {order}"
+    if column.missing and name == "bool":
+        return "boolean"
+    if column.missing and name.startswith(("int", "uint")):
+        return name.replace("uint", "UInt").replace("int", "Int")
+    return name
+
+
+def _stored_as(column: Column, values: pd.Series, dtype: str | None) -> pd.Series:
+    if dtype is None or (dtype == "object" and column.kind == "categorical"):
+        return values
+    if dtype.startswith("category"):
+        listed = list(categories(column)) if column.kind in ("categorical", "boolean") else None
+        return values.astype(pd.CategoricalDtype(listed, ordered=dtype.endswith(" ordered")))
+    kind = pd.api.types.pandas_dtype(dtype)
+    if column.kind != "datetime":
+        return values.astype(kind)
+    if column.format is not None:
+        texts: pd.Series = values.dt.strftime(column.format)
+        return texts.astype(kind)
+    if dtype == "object":
+        daily = step_of(column) % pd.Timedelta("1D") == pd.Timedelta(0)
+        plain = [None if pd.isna(v) else (v.date() if daily else v.to_pydatetime()) for v in values]
+        return pd.Series(plain, dtype=object)
+    if isinstance(kind, pd.DatetimeTZDtype):
+        values = values.dt.tz_localize("UTC")
+    return values.astype(kind)
+
+
+def _positions(column: Column, series: pd.Series) -> NDArray[np.intp]:
+    """Position of each value in the closed list; -1 missing, -2 unknown."""
+    codes, distinct = pd.factorize(series, use_na_sentinel=True)
+    listed = pd.Index(categories(column), dtype=object)
+    where = listed.get_indexer(pd.Index(np.asarray(distinct, dtype=object), dtype=object))
+    where = np.append(np.where(where < 0, -2, where), -1)
+    return np.asarray(where[codes])
+
+
+def step_of(column: Column) -> pd.Timedelta:
+    """The grid on which the dates of a column lie (default: seconds)."""
+    return pd.Timedelta("1s" if column.resolution is None else column.resolution)
+
+
+def stamps(series: pd.Series, stored_format: str | None) -> pd.Series:
+    """A series of dates as naive UTC timestamps; what is no date becomes NaT."""
+    if stored_format is not None and not pd.api.types.is_datetime64_any_dtype(series.dtype):
+        parsed = pd.to_datetime(series, format=stored_format, errors="coerce")
+    else:
+        parsed = pd.to_datetime(series, errors="coerce")
+    if isinstance(parsed.dtype, pd.DatetimeTZDtype):
+        parsed = parsed.dt.tz_convert("UTC").dt.tz_localize(None)
+    return parsed.astype("datetime64[us]")
+
+
+def _steps(column: Column, moments: pd.Series) -> FloatArray:
+    elapsed = (moments - column.minimum) / step_of(column)
+    return np.asarray(elapsed.to_numpy(dtype=float, na_value=np.nan))
+
+
+def guess_format(known: pd.Series) -> str | None:
+    """The format of dates stored as text, or None if this is no such column."""
+    distinct = known.unique()
+    if not all(isinstance(v, str) for v in distinct):
+        return None
+    for stored_format in TEXT_FORMATS:
+        try:
+            for text in distinct:
+                dt.datetime.strptime(text, stored_format)
+        except ValueError:
+            continue
+        return stored_format
+    return None
+
+
+def guess_step(moments: pd.Series) -> str:
+    """The coarsest step on which all moments lie, from the earliest one."""
+    elapsed = moments - moments.min()
+    for step in STEPS:
+        if bool((elapsed % pd.Timedelta(step) == pd.Timedelta(0)).all()):
+            return step
+    return STEPS[-1]
+
+
+# -- what fits and what does not -----------------------------------------------
+
+
+def check(column: Column, series: pd.Series, show_values: bool = False) -> None:
+    """Raise one ``SchemaError`` if a value of the series is outside the domain."""
+    for wrong, rule in _rules(column, series):
+        if wrong.any():
+            shown = ""
+            if show_values:
+                some = pd.unique(series[wrong])[:5]
+                shown = " (found " + ", ".join(repr(_scalar(v)) for v in some) + ")"
+            raise SchemaError(f"column {column.name!r}: {rule}{shown}")
+
+
+def _rules(column: Column, series: pd.Series) -> list[tuple[NDArray[np.bool_], str]]:
+    absent = series.isna().to_numpy()
+    rules = []
+    if not column.missing:
+        rules.append((absent, "a value is missing; declare missing: true or fill it"))
+    if column.kind in ("categorical", "boolean"):
+        listed = categories(column)
+        allowed = ", ".join(map(repr, listed[:12])) + (", ..." if len(listed) > 12 else "")
+        rule = f"a value is not among the {len(listed)} categories {allowed}"
+        return [*rules, (_positions(column, series) == -2, rule)]
+    if column.kind == "datetime" and column.format is None and _holds_text(series):
+        return [*rules, (~absent, "dates are stored as text; declare their format")]
+    if column.kind == "datetime":
+        moments = stamps(series, column.format)
+        steps = _steps(column, moments)
+        how = f"of the format {column.format!r}" if column.format else "a date"
+        bounds = f"[{column.minimum}, {column.maximum}]"
+        return [
+            *rules,
+            (moments.isna().to_numpy() & ~absent, f"a value is not {how}"),
+            (_outside(moments, column), f"a value is outside {bounds}"),
+            (
+                ~absent & (steps != np.floor(steps)),
+                f"a value is not a whole number of steps ({step_of(column)}) after the minimum",
+            ),
+        ]
+    values = _as_floats(series)
+    bounds = f"[{column.minimum}, {column.maximum}]"
+    rules += [
+        (np.isnan(values) & ~absent, f"a value is not a number; allowed are numbers in {bounds}"),
+        (_outside(values, column), f"a value is outside {bounds}"),
+    ]
+    if column.kind == "integer":
+        fraction = np.isfinite(values) & (values != np.round(values))
+        rules.append((fraction, "a value is not a whole number"))
+    return rules
+
+
+def _holds_text(series: pd.Series) -> bool:
+    return bool(series.dropna().map(lambda value: isinstance(value, str)).any())
+
+
+def _as_floats(series: pd.Series) -> FloatArray:
+    """Numbers of a numeric series; text is no number, even when it looks like one."""
+    if not pd.api.types.is_numeric_dtype(series.dtype):
+        series = series.map(lambda v: np.nan if isinstance(v, str) else v)
+    numeric = pd.to_numeric(series, errors="coerce")
+    return numeric.to_numpy(dtype=float, na_value=np.nan)
+
+
+def _outside(values: Any, column: Column) -> NDArray[np.bool_]:
+    return np.asarray((values < column.minimum) | (values > column.maximum))
+
+
+def clip(column: Column, series: pd.Series) -> pd.Series:
+    """Map unknown categories to ``other`` and numbers to the nearest bound."""
+    if column.kind == "boolean" or (column.kind == "categorical" and column.other is None):
+        return series
+    if column.kind == "categorical":
+        unknown = _positions(column, series) == -2
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            series = series.astype(object).where(~unknown, column.other)
+            return series.astype(pd.CategoricalDtype(list(column.categories)))
+        return series.where(~unknown, column.other)
+    if column.kind == "datetime":
+        moments = stamps(series, column.format)
+        wrong = _outside(moments, column)
+        if not wrong.any():
+            return series
+        bounded = moments.clip(column.minimum, column.maximum)
+        numbers = np.floor(_steps(column, bounded))
+        nearest = from_numbers(column, np.where(np.isnan(numbers), MISSING, numbers))
+        nearest = _stored_as(column, nearest, str(series.dtype))
+        return series.where(~wrong, nearest.set_axis(series.index))
+    if not pd.api.types.is_numeric_dtype(series.dtype):
+        return series
+    return series.clip(column.minimum, column.maximum)
+
+
+def _scalar(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+# -- cells ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A partition of a column's domain into histogram cells.
+
+    A cell is named by its first number. ``last`` is the largest number of the
+    cell on a grid of spacing ``step``; with ``step`` 0 the cell is the interval
+    from ``first`` to ``last``.
+    """
+
+    first: FloatArray
+    last: FloatArray
+    step: float
+
+    @property
+    def size(self) -> int:
+        """Number of cells, the one for missing values included."""
+        return len(self.first)
+
+    def index(self, numbers: FloatArray) -> NDArray[np.intp]:
+        """The cell in which each number lies."""
+        return np.searchsorted(self.first, numbers, side="right") - 1
+
+    def snap(self, numbers: FloatArray) -> FloatArray:
+        """Replace each number by the name of its cell."""
+        return self.first[self.index(numbers)]
+
+    def spread(self, numbers: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Draw a number uniformly inside the cell of each number."""
+        index = self.index(numbers)
+        low, high = self.first[index], self.last[index]
+        width = np.subtract(high, low, out=np.zeros_like(low), where=np.isfinite(low))
+        share = rng.random(len(numbers))
+        if self.step == 0:
+            return low + share * width
+        return low + self.step * np.floor(share * (width / self.step + 1))
+
+
+def cells(column: Column) -> Cells:
+    """The histogram cells of a column's declared domain.
+
+    Categories, and integers or dates with few values, have a cell each; other
+    columns have ``column.cells`` equal-width cells. Special values get a cell
+    of their own.
+
+    Examples
+    --------
+    >>> from copula_shirley.schema import Column
+    >>> income = Column("income", "integer", minimum=0, maximum=9, cells=3, special=(0,))
+    >>> cells(income).first.tolist(), cells(income).last.tolist()
+    ([0.0, 1.0, 4.0, 7.0], [0.0, 3.0, 6.0, 9.0])
+    """
+    if column.kind in ("categorical", "boolean"):
+        first = np.arange(len(categories(column)), dtype=float)
+        return _with_missing(column, first, first, 1.0)
+    if column.kind == "continuous":
+        low, high, step = float(column.minimum), float(column.maximum), 0.0
+        count = column.cells or _default_count(column)
+        starts = np.linspace(low, high, count + 1)[:-1] if high > low else np.array([low])
+    else:
+        low, high, step = _grid(column)
+        span = int(high - low) + 1
+        count = column.cells or (span if span <= LARGEST_EXACT_DOMAIN else DEFAULT_CELLS)
+        _check_size(column, count)
+        starts = low + np.ceil(np.arange(min(count, span)) * (span / min(count, span)))
+    special = np.array(sorted(set(column.special)), dtype=float)
+    after = special + 1 if step else np.nextafter(special, np.inf)
+    starts = np.unique(np.concatenate([starts, special, after[after <= high]]))
+    last = np.append(starts[1:] - step, high) if step else np.append(starts[1:], high)
+    last = np.where(np.isin(starts, special), starts, last)
+    return _with_missing(column, starts, last, step)
+
+
+def _grid(column: Column) -> tuple[float, float, float]:
+    if column.kind == "integer":
+        return float(column.minimum), float(column.maximum), 1.0
+    steps = _steps(column, pd.Series([column.maximum]))
+    return 0.0, float(np.floor(steps[0])), 1.0
+
+
+def _default_count(column: Column) -> int:
+    if column.resolution is None:
+        return DEFAULT_CELLS
+    steps = float(column.maximum - column.minimum) / float(column.resolution)
+    return max(1, min(DEFAULT_CELLS, round(steps)))
+
+
+def _check_size(column: Column, count: int) -> None:
+    if count > LARGEST_DOMAIN:
+        raise SchemaError(
+            f"column {column.name!r}: cells ({count}) must be at most {LARGEST_DOMAIN}"
+        )
+
+
+def _with_missing(column: Column, first: FloatArray, last: FloatArray, step: float) -> Cells:
+    if column.missing:
+        first, last = np.append(MISSING, first), np.append(MISSING, last)
+    return Cells(first, last, step)
+
+
+def round_to_resolution(column: Column, numbers: FloatArray) -> FloatArray:
+    """Round continuous numbers to the declared resolution, inside the bounds."""
+    if column.kind != "continuous" or column.resolution is None:
+        return numbers
+    resolution = float(column.resolution)
+    decimals = max(0, -int(np.floor(np.log10(resolution)))) + 1
+    rounded = np.round(np.round(numbers / resolution) * resolution, decimals)
+    bounded = np.clip(rounded, column.minimum, column.maximum)
+    return np.where(np.isneginf(numbers), numbers, bounded)

@@ -1,0 +1,105 @@
+"""A fitted vine to look at: its trees as a table and as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pandas as pd
+import pyvinecopulib as pv
+
+from copula_shirley.artefact import atomic_path
+from copula_shirley.errors import SettingError
+from copula_shirley.vine import family_name
+
+#: Trees drawn at the most; later ones have weak edges.
+MOST_TREES = 6
+
+
+def trees_table(vine: pv.Vinecop, names: list[str]) -> pd.DataFrame:
+    """One row per edge: tree, pair, what it is conditioned on, family, Kendall's tau."""
+    rows = []
+    for level, tree in enumerate(vine.get_trees(), start=1):
+        for edge in tree:
+            pair = edge["pair_copula"]
+            first, second = (names[i - 1] for i in edge["conditioned"])
+            given = [names[i - 1] for i in edge["conditioning"]]
+            rows.append(
+                {
+                    "tree": level,
+                    "first": first,
+                    "second": second,
+                    "given": ", ".join(given),
+                    "family": family_name(pair.family),
+                    "rotation": pair.rotation,
+                    "parameters": round(float(pair.npars), 1),
+                    "tau": round(float(pair.tau), 4),
+                }
+            )
+    columns = ["tree", "first", "second", "given", "family", "rotation", "parameters", "tau"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def plot_trees(vine: pv.Vinecop, names: list[str], path: str | Path) -> None:
+    """Draw the trees side by side; thick edges are strong, red ones negative."""
+    # the object interface draws to the file without a display or a global state
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    kind = Path(path).suffix.lstrip(".").lower()
+    if kind not in ("png", "pdf", "svg"):
+        raise SettingError(f"plot file {str(path)!r} must end in .png, .pdf or .svg")
+    graphs = tree_graphs(vine, names)[:MOST_TREES]
+    if not graphs:
+        raise SettingError("the vine has no tree to draw: all columns are independent")
+    side = 6 + 0.25 * len(graphs[0])
+    figure = Figure(figsize=(side * len(graphs), side), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, len(graphs), squeeze=False)[0]
+    for level, (graph, axes) in enumerate(zip(graphs, panels, strict=True), start=1):
+        _draw_tree(graph, axes)
+        axes.set_title(f"Tree {level}: family and Kendall's tau")
+    with atomic_path(path) as partial:
+        figure.savefig(partial, format=kind, dpi=100)
+
+
+def tree_graphs(vine: pv.Vinecop, names: list[str]) -> list[nx.Graph]:
+    """The trees as graphs; the nodes of a tree are the edges of the one before."""
+    labels = {frozenset([i]): name for i, name in enumerate(names, start=1)}
+    graphs = []
+    for tree in vine.get_trees():
+        graph, edges = nx.Graph(), {}
+        for edge in tree:
+            (a, b), given = edge["conditioned"], frozenset(edge["conditioning"])
+            pair = edge["pair_copula"]
+            graph.add_edge(
+                labels[given | {a}],
+                labels[given | {b}],
+                tau=float(pair.tau),
+                label=f"{family_name(pair.family)}\n{pair.tau:+.2f}",
+            )
+            condition = "\n| " + ", ".join(names[i - 1] for i in sorted(given)) if given else ""
+            edges[given | {a, b}] = f"{names[a - 1]},\n{names[b - 1]}{condition}"
+        graphs.append(graph)
+        labels = edges
+    return graphs
+
+
+def _draw_tree(graph: nx.Graph, axes: Any) -> None:
+    where = nx.kamada_kawai_layout(graph)
+    taus = [data["tau"] for _, _, data in graph.edges(data=True)]
+    nx.draw_networkx(
+        graph,
+        where,
+        ax=axes,
+        font_size=8,
+        node_color="#dbe7f3",
+        node_size=1100,
+        width=[0.8 + 6 * abs(tau) for tau in taus],
+        edge_color=["#c0392b" if tau < 0 else "#34678f" for tau in taus],
+    )
+    labels = {(a, b): data["label"] for a, b, data in graph.edges(data=True)}
+    nx.draw_networkx_edge_labels(graph, where, labels, ax=axes, font_size=7)
+    axes.margins(0.15)
+    axes.set_axis_off()

@@ -1,0 +1,103 @@
+"""Noise on counts: one signature, whatever the source of randomness.
+
+Thesis 2.2 and 5.2.3. The thesis' pipeline draws from diffprivlib. Its Laplace
+and Gaussian noise are floating-point numbers, whose low bits can betray the
+count below them, so nothing drawn here is called fit for release; a source of
+exact discrete noise joins under the same signature.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+from diffprivlib.mechanisms import GaussianAnalytic, Geometric, Laplace
+from numpy.typing import NDArray
+
+from copula_shirley.domain import FloatArray
+from copula_shirley.errors import SettingError
+from copula_shirley.privacy import Sensitivity, check_epsilon
+
+Mechanism = Literal["laplace", "geometric", "gaussian"]
+MECHANISMS: tuple[str, ...] = get_args(Mechanism)
+#: diffprivlib's calibration of the Gaussian overflows beyond; less is still private.
+LARGEST_GAUSSIAN_EPSILON = 500.0
+
+
+class NoiseSource(Protocol):
+    """Something that adds calibrated noise to counts."""
+
+    label: str
+
+    def add(
+        self,
+        counts: NDArray[np.int64],
+        *,
+        mechanism: str,
+        epsilon: float,
+        delta: float,
+        sensitivity: Sensitivity,
+    ) -> FloatArray:
+        """Return the counts with independent noise on each."""
+        ...
+
+
+def check_mechanism(mechanism: str, delta: float) -> None:
+    """Refuse an unknown mechanism, and a Gaussian without delta."""
+    if mechanism not in MECHANISMS:
+        raise SettingError(f"mechanism ({mechanism!r}) must be one of {', '.join(MECHANISMS)}")
+    if not isinstance(delta, int | float) or not 0 <= delta < 1:
+        raise SettingError(f"delta ({delta!r}) must be in [0, 1)")
+    if mechanism == "gaussian" and delta == 0:
+        raise SettingError("delta (0) must be positive for mechanism 'gaussian'")
+
+
+class DiffprivlibNoise:
+    """The thesis' noise: Laplace, geometric, analytic Gaussian from diffprivlib.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator or None
+        None draws from the operating system; a generator makes the noise
+        repeatable, which is for experiments only: who knows the seed knows the
+        noise.
+
+    Examples
+    --------
+    >>> noise = DiffprivlibNoise(np.random.default_rng(0))
+    >>> noise.add(np.array([3, 5]), mechanism="geometric", epsilon=50.0, delta=0.0,
+    ...           sensitivity=Sensitivity(2.0, 1.5)).tolist()
+    [3.0, 5.0]
+    """
+
+    def __init__(self, rng: np.random.Generator | None) -> None:
+        self._state = None if rng is None else np.random.RandomState(rng.bit_generator)
+        kind = "operating system" if rng is None else "seeded: for experiments, not for release"
+        self.label = f"diffprivlib ({kind})"
+
+    def add(
+        self,
+        counts: NDArray[np.int64],
+        *,
+        mechanism: str,
+        epsilon: float,
+        delta: float,
+        sensitivity: Sensitivity,
+    ) -> FloatArray:
+        """Return the counts with independent noise on each."""
+        check_epsilon(epsilon)
+        check_mechanism(mechanism, delta)
+        noise: Laplace | Geometric | GaussianAnalytic
+        if mechanism == "laplace":
+            noise = Laplace(epsilon=epsilon, sensitivity=sensitivity.l1, random_state=self._state)
+        elif mechanism == "geometric":
+            whole = int(np.ceil(sensitivity.l1))
+            noise = Geometric(epsilon=epsilon, sensitivity=whole, random_state=self._state)
+        else:
+            noise = GaussianAnalytic(
+                epsilon=min(epsilon, LARGEST_GAUSSIAN_EPSILON),
+                delta=delta,
+                sensitivity=sensitivity.l2,
+                random_state=self._state,
+            )
+        return np.array([noise.randomise(int(count)) for count in counts], dtype=float)

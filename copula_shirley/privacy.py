@@ -1,0 +1,364 @@
+"""The privacy ledger: every spend, and every use of rows that no spend covers.
+
+Thesis 2.2. One ledger is opened per fit. A stage asks it *before* noise is
+drawn; it answers with the recorded spend or raises ``BudgetError``. A stage
+that uses private rows without noise says so here too, and from then on nothing
+is proved about the release as a whole.
+
+Composition
+-----------
+Spends on the same rows add up (sequential composition, theorem 2.2). Spends on
+disjoint parts of the rows cost their maximum (parallel composition, theorem
+2.3): one record lies in one part. If the *value* of a record decides its part,
+replacing a record can touch two parts, and the two dearest are added.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from copula_shirley.errors import BudgetError, SettingError
+
+NeighbourName = Literal["replace-one", "add-remove"]
+NEIGHBOURS: tuple[str, ...] = get_args(NeighbourName)
+ALL_ROWS = "all rows"
+#: Relative slack for sums of floating-point shares of a budget.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A pair (epsilon, delta).
+
+    Examples
+    --------
+    >>> Budget(1.0)
+    Budget(epsilon=1.0, delta=0.0)
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        if not 0 <= self.delta < 1:
+            raise SettingError(f"delta ({self.delta!r}) must be in [0, 1)")
+
+    def __str__(self) -> str:
+        text = f"epsilon {self.epsilon:.6g}"
+        return text + (f", delta {self.delta:.3g}" if self.delta else "")
+
+
+def check_epsilon(epsilon: Any) -> None:
+    """Refuse anything but a positive finite number."""
+    number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
+    if not number or not math.isfinite(epsilon) or epsilon <= 0:
+        raise SettingError(
+            f"epsilon ({epsilon!r}) must be a positive finite number, or None for no noise"
+        )
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How much one unit can change a vector of counts, in both norms."""
+
+    l1: float
+    l2: float
+
+
+def histogram_sensitivity(neighbours: str, rows_per_unit: int = 1) -> Sensitivity:
+    """Sensitivity of one histogram of counts.
+
+    Adding or removing a row changes one cell by one. Replacing a row lowers one
+    cell and raises another: 2 in the L1 norm (thesis 4.2.2), sqrt(2) in L2. A
+    unit with k rows can put all of them into one cell, and so multiplies both
+    by k.
+
+    Examples
+    --------
+    >>> histogram_sensitivity("replace-one").l1
+    2.0
+    >>> histogram_sensitivity("add-remove", rows_per_unit=5).l1
+    5.0
+    """
+    if neighbours not in NEIGHBOURS:
+        raise SettingError(f"neighbours ({neighbours!r}) must be one of {', '.join(NEIGHBOURS)}")
+    cells = 2 if neighbours == "replace-one" else 1
+    return Sensitivity(l1=float(cells * rows_per_unit), l2=math.sqrt(cells) * rows_per_unit)
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One noisy answer that was paid for."""
+
+    stage: str
+    what: str
+    mechanism: str
+    epsilon: float
+    delta: float
+    rows: str
+
+
+@dataclass(frozen=True)
+class Unprotected:
+    """One use of private rows without noise, and why it leaks."""
+
+    stage: str
+    what: str
+    why: str
+    rows: str
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A split of a set of rows into disjoint parts."""
+
+    whole: str
+    parts: tuple[str, ...]
+    by_value: bool
+
+
+class Ledger:
+    """What one fit spent, what it used unprotected, and what that proves.
+
+    Parameters
+    ----------
+    budget : Budget or None
+        What the spends may add up to; None when no noise is drawn at all.
+    claimed : Budget or None
+        What the method's authors, or its user, would put on the label.
+    neighbours : {"replace-one", "add-remove"}
+    unit : str
+        Whose data changes between neighbours: a row, or a person.
+    rows_per_unit : int
+        The most rows that one unit has.
+    randomness : str
+        Where the noise comes from.
+    domains : dict
+        Per column where its domain came from.
+
+    Examples
+    --------
+    >>> ledger = Ledger(Budget(1.0), neighbours="add-remove")
+    >>> _ = ledger.charge("margins", "age", "laplace", 0.6)
+    >>> ledger.charge("margins", "sex", "laplace", 0.6)
+    Traceback (most recent call last):
+        ...
+    copula_shirley.errors.BudgetError: margins of sex: spending epsilon 0.6 \
+would bring the total to epsilon 1.2, above the budget of epsilon 1
+    """
+
+    def __init__(
+        self,
+        budget: Budget | None,
+        *,
+        neighbours: str = "replace-one",
+        claimed: Budget | None = None,
+        unit: str = "row",
+        rows_per_unit: int = 1,
+        randomness: str = "",
+        domains: dict[str, str] | None = None,
+    ) -> None:
+        histogram_sensitivity(neighbours, rows_per_unit)  # refuses an unknown relation
+        self.budget = budget
+        self.claimed = claimed
+        self.neighbours = neighbours
+        self.unit = unit
+        self.rows_per_unit = rows_per_unit
+        self.randomness = randomness
+        self.domains = dict(domains or {})
+        self._spends: list[Spend] = []
+        self._unprotected: list[Unprotected] = []
+        self._partitions: list[Partition] = []
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """Every spend, in order."""
+        return tuple(self._spends)
+
+    @property
+    def unprotected(self) -> tuple[Unprotected, ...]:
+        """Every unprotected use of rows, in order."""
+        return tuple(self._unprotected)
+
+    def sensitivity(self) -> Sensitivity:
+        """Sensitivity of one histogram for this ledger's unit and neighbours."""
+        return histogram_sensitivity(self.neighbours, self.rows_per_unit)
+
+    def partition(self, parts: tuple[str, ...], *, whole: str = ALL_ROWS, by_value: bool) -> None:
+        """State that the rows of ``whole`` were split into disjoint parts."""
+        self._partitions.append(Partition(whole, tuple(parts), by_value))
+
+    def charge(
+        self,
+        stage: str,
+        what: str,
+        mechanism: str,
+        epsilon: float,
+        delta: float = 0.0,
+        rows: str = ALL_ROWS,
+    ) -> Spend:
+        """Record a spend, or raise ``BudgetError``; call it before drawing noise."""
+        Budget(epsilon, delta)  # refuses what is no cost
+        self._check_rows(rows)
+        spend = Spend(stage, what, mechanism, float(epsilon), float(delta), rows)
+        if self.budget is None:
+            raise BudgetError(f"{stage} of {what}: nothing may be spent, noise is off")
+        self._spends.append(spend)
+        total = self.spent
+        if (
+            total.epsilon > self.budget.epsilon * (1 + ROUNDING)
+            or total.delta > self.budget.delta * (1 + ROUNDING) + 1e-300
+        ):
+            self._spends.pop()
+            raise BudgetError(
+                f"{stage} of {what}: spending {Budget(epsilon, delta)} would bring the total "
+                f"to {total}, above the budget of {self.budget}"
+            )
+        return spend
+
+    def record_unprotected(self, stage: str, what: str, why: str, rows: str = ALL_ROWS) -> None:
+        """Record that private rows are used without noise."""
+        self._check_rows(rows)
+        self._unprotected.append(Unprotected(stage, what, why, rows))
+
+    def _check_rows(self, rows: str) -> None:
+        known = {ALL_ROWS} | {part for split in self._partitions for part in split.parts}
+        if rows not in known:
+            raise SettingError(f"rows ({rows!r}) must be one of {', '.join(sorted(known))}")
+
+    @property
+    def spent(self) -> Total:
+        """Total cost of all spends by composition."""
+        return self._cost(ALL_ROWS)
+
+    def _cost(self, rows: str) -> Total:
+        epsilon = math.fsum(s.epsilon for s in self._spends if s.rows == rows)
+        delta = math.fsum(s.delta for s in self._spends if s.rows == rows)
+        for split in self._partitions:
+            if split.whole != rows:
+                continue
+            costs = [self._cost(part) for part in split.parts]
+            touched = 2 if split.by_value and self.neighbours == "replace-one" else 1
+            epsilon += math.fsum(sorted((c.epsilon for c in costs), reverse=True)[:touched])
+            delta += math.fsum(sorted((c.delta for c in costs), reverse=True)[:touched])
+        return Total(epsilon, delta)
+
+    @property
+    def proved(self) -> Total | None:
+        """The guarantee of the whole release, or None where there is none."""
+        if self._unprotected or self.budget is None:
+            return None
+        return self.spent
+
+    # -- for people and for machines ---------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ledger as plain lists and mappings."""
+        return {
+            "claimed": asdict(self.claimed) if self.claimed else None,
+            "proved": asdict(self.proved) if self.proved else None,
+            "budget": asdict(self.budget) if self.budget else None,
+            "spent": asdict(self.spent),
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "rows_per_unit": self.rows_per_unit,
+            "randomness": self.randomness,
+            "domains": self.domains,
+            "partitions": [asdict(p) for p in self._partitions],
+            "spends": [asdict(s) for s in self._spends],
+            "unprotected": [asdict(u) for u in self._unprotected],
+        }
+
+    def to_json(self) -> str:
+        """The ledger as JSON text."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    @classmethod
+    def from_dict(cls, entry: dict[str, Any]) -> Ledger:
+        """The ledger that ``to_dict`` wrote."""
+        ledger = cls(
+            Budget(**entry["budget"]) if entry["budget"] else None,
+            claimed=Budget(**entry["claimed"]) if entry["claimed"] else None,
+            **{
+                key: entry[key]
+                for key in ("neighbours", "unit", "rows_per_unit", "randomness", "domains")
+            },
+        )
+        ledger._partitions = [
+            Partition(**{**p, "parts": tuple(p["parts"])}) for p in entry["partitions"]
+        ]
+        ledger._spends = [Spend(**s) for s in entry["spends"]]
+        ledger._unprotected = [Unprotected(**u) for u in entry["unprotected"]]
+        return ledger
+
+    def summary(self) -> list[tuple[str, str]]:
+        """The label in words: pairs of a heading and what it says."""
+        if self.proved is not None:
+            proved = f"{self.proved} for the whole release"
+        elif self.budget is None:
+            proved = "nothing: noise is off, the release shows the rows' statistics as they are"
+        else:
+            proved = (
+                f"nothing for the release as a whole: {len(self._unprotected)} unprotected uses"
+            )
+        unit = self.unit
+        if self.rows_per_unit > 1:
+            unit += f" (at most {self.rows_per_unit} rows each)"
+        return [
+            ("claimed", str(self.claimed) if self.claimed else "nothing"),
+            ("proved", proved),
+            ("spent", str(self.spent) if self._spends else "nothing"),
+            ("neighbours", f"{self.neighbours.replace('-', ' ')} {unit}"),
+            ("randomness", self.randomness or "not stated"),
+        ]
+
+    def grouped_unprotected(self) -> list[tuple[str, str, str, str]]:
+        """Unprotected uses (stage, what, rows, why), those for one reason in one line."""
+        groups: dict[tuple[str, str, str], list[str]] = {}
+        for use in self._unprotected:
+            groups.setdefault((use.stage, use.rows, use.why), []).append(use.what)
+        return [(stage, ", ".join(what), rows, why) for (stage, rows, why), what in groups.items()]
+
+    def __str__(self) -> str:
+        lines = ["PRIVACY LEDGER"]
+        lines += [f"  {heading:<11}{text}" for heading, text in self.summary()]
+        if self._spends:
+            rows = [
+                (s.stage, s.what, s.mechanism, f"{s.epsilon:.4g}", f"{s.delta:.3g}", s.rows)
+                for s in self._spends
+            ]
+            lines += ["", "SPENDS (noise was added for these)"]
+            lines += _table(("stage", "what", "mechanism", "epsilon", "delta", "rows"), rows)
+        if self._unprotected:
+            lines += ["", "UNPROTECTED USES (no noise protects these)"]
+            lines += [
+                f"  {stage}: {what} [{rows}]: {why}"
+                for stage, what, rows, why in self.grouped_unprotected()
+            ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Ledger claimed={self.claimed} proved={self.proved} spent={self.spent}>"
+
+
+@dataclass(frozen=True)
+class Total:
+    """A sum of costs; unlike a budget it may be zero."""
+
+    epsilon: float
+    delta: float = 0.0
+
+    __str__ = Budget.__str__
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+    return [
+        "  " + "  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip()
+        for r in [head, *rows]
+    ]

@@ -1,0 +1,531 @@
+"""The public description of a table: names, kinds and domains of its columns.
+
+A schema is *public*: it must be written from documentation, not from the rows.
+``Schema.draft`` writes a first version from a table for a curator to review;
+each of its entries is marked ``provenance: drafted`` and the mark travels to
+the privacy ledger, because a bound read off the data is a fact about the data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from copula_shirley import domain
+from copula_shirley.errors import SchemaError
+
+KINDS = ("categorical", "boolean", "integer", "continuous", "datetime")
+PROVENANCES = ("declared", "drafted")
+FORMAT = 1
+#: Integers beyond this are not exact as floats, in which the pipeline computes.
+LARGEST_EXACT_INTEGER = 2**53
+
+OnUnknown = Literal["refuse", "clip"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its kind and its public domain.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"categorical", "boolean", "integer", "continuous", "datetime"}
+    categories : tuple
+        The closed list of a categorical column.
+    ordered : bool
+        The list's order means something (it is then kept by every encoder).
+    other : object
+        The category that takes unknown ones when ``on_unknown="clip"``.
+    minimum, maximum : number or datetime
+        Bounds, both inclusive.
+    resolution : float or str
+        Continuous: draws are rounded to it. Datetime: a pandas offset such as
+        ``"1D"`` or ``"1s"``, the grid on which the values lie.
+    cells : int
+        Number of equal-width histogram cells over the domain.
+    special : tuple
+        Values with a cell of their own, such as 0 dollars.
+    format : str
+        Of dates that are stored as text, such as ``"%Y-%m-%d"``.
+    missing : bool
+        Values may be missing.
+    provenance : {"declared", "drafted"}
+        Where the domain came from: documentation or the data.
+
+    Examples
+    --------
+    >>> Column("age", "integer", minimum=17, maximum=90).size
+    74
+    """
+
+    name: str
+    kind: str
+    categories: tuple[Any, ...] = ()
+    ordered: bool = False
+    other: Any = None
+    minimum: Any = None
+    maximum: Any = None
+    resolution: float | str | None = None
+    cells: int | None = None
+    special: tuple[Any, ...] = ()
+    format: str | None = None
+    missing: bool = False
+    provenance: str = "declared"
+
+    def __post_init__(self) -> None:
+        for field in ("categories", "special"):
+            value = getattr(self, field)
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                raise self._error(field, value, "must be a list")
+            object.__setattr__(self, field, tuple(value))
+        if not isinstance(self.name, str) or not self.name:
+            raise SchemaError(f"column name ({self.name!r}) must be a non-empty text")
+        if self.kind not in KINDS:
+            raise self._error("kind", self.kind, f"must be one of {', '.join(KINDS)}")
+        if self.provenance not in PROVENANCES:
+            raise self._error("provenance", self.provenance, "must be declared or drafted")
+        for field in ("ordered", "missing"):
+            if not isinstance(getattr(self, field), bool):
+                raise self._error(field, getattr(self, field), "must be true or false")
+        self._check_only_known_fields()
+        if self.kind == "categorical":
+            self._check_categories()
+        elif self.kind == "datetime":
+            self._check_datetime()
+        elif self.kind != "boolean":
+            self._check_numeric()
+
+    def _error(self, field: str, value: Any, rule: str) -> SchemaError:
+        return SchemaError(f"column {self.name!r}: {field} ({value!r}) {rule}")
+
+    def _check_only_known_fields(self) -> None:
+        allowed = {
+            "categorical": {"categories", "ordered", "other"},
+            "boolean": set(),
+            "integer": {"minimum", "maximum", "cells", "special"},
+            "continuous": {"minimum", "maximum", "resolution", "cells", "special"},
+            "datetime": {"minimum", "maximum", "resolution", "cells", "format"},
+        }[self.kind]
+        for field in dataclasses.fields(self):
+            if field.name in {"name", "kind", "missing", "provenance"} | allowed:
+                continue
+            value = getattr(self, field.name)
+            if value is not field.default and value != field.default:
+                raise self._error(field.name, value, f"does not apply to kind {self.kind}")
+
+    def _check_categories(self) -> None:
+        if not self.categories:
+            raise self._error("categories", [], "must list at least one category")
+        for category in self.categories:
+            if not isinstance(category, str | int | float | bool):
+                raise self._error(
+                    "categories", category, "must hold texts or numbers only (quote dates)"
+                )
+            if isinstance(category, float) and not math.isfinite(category):
+                raise self._error("categories", category, "is not a category: use missing: true")
+        if len(set(self.categories)) != len(self.categories):
+            twice = next(c for c in self.categories if self.categories.count(c) > 1)
+            raise self._error("categories", twice, "is listed twice")
+        if self.other is not None and self.other not in self.categories:
+            raise self._error("other", self.other, "must be one of the categories")
+
+    def _check_numeric(self) -> None:
+        for field in ("minimum", "maximum"):
+            value = getattr(self, field)
+            if not _is_number(value):
+                raise self._error(field, value, "must be a finite number")
+            if self.kind == "integer" and value != int(value):
+                raise self._error(field, value, "must be a whole number")
+            if abs(value) > LARGEST_EXACT_INTEGER:
+                raise self._error(field, value, "must lie within 2**53 of zero")
+            if self.kind == "integer":
+                object.__setattr__(self, field, int(value))
+        if self.minimum > self.maximum:
+            raise self._error("minimum", self.minimum, f"must not exceed maximum ({self.maximum})")
+        if self.resolution is not None and not (
+            _is_number(self.resolution) and float(self.resolution) > 0
+        ):
+            raise self._error("resolution", self.resolution, "must be a positive number")
+        for value in self.special:
+            if not _is_number(value) or not self.minimum <= value <= self.maximum:
+                raise self._error("special", value, "must lie between minimum and maximum")
+            if self.kind == "integer" and value != int(value):
+                raise self._error("special", value, "must be a whole number")
+        self._check_cells()
+
+    def _check_datetime(self) -> None:
+        for field in ("minimum", "maximum"):
+            value = getattr(self, field)
+            try:
+                stamp = pd.Timestamp(value) if value is not None else pd.NaT
+            except (ValueError, TypeError):
+                stamp = pd.NaT
+            if pd.isna(stamp):
+                raise self._error(field, value, "must be a date or a time")
+            if stamp.tzinfo is not None:
+                stamp = stamp.tz_convert("UTC").tz_localize(None)
+            object.__setattr__(self, field, stamp)
+        if self.minimum > self.maximum:
+            raise self._error(
+                "minimum", str(self.minimum), f"must not exceed maximum ({self.maximum})"
+            )
+        try:
+            step = pd.Timedelta("1s" if self.resolution is None else self.resolution)
+        except (ValueError, TypeError):
+            step = pd.Timedelta(0)
+        if step < pd.Timedelta("1us"):
+            raise self._error("resolution", self.resolution, 'must be a duration such as "1D"')
+        self._check_cells()
+
+    def _check_cells(self) -> None:
+        if self.cells is not None and not (
+            isinstance(self.cells, int) and not isinstance(self.cells, bool) and self.cells > 0
+        ):
+            raise self._error("cells", self.cells, "must be a positive whole number")
+
+    @property
+    def nominal(self) -> bool:
+        """Whether the values have no order of their own and need an encoder."""
+        return self.kind == "categorical" and not self.ordered
+
+    @property
+    def size(self) -> int:
+        """Number of cells of the domain, the one for missing values included."""
+        return domain.cells(self).size
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field that differs from its default, without the name."""
+        entry: dict[str, Any] = {"kind": self.kind}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("name", "kind", "provenance") or value == field.default:
+                continue
+            if isinstance(value, tuple):
+                value = [_plain(v) for v in value]
+            entry[field.name] = _plain(value)
+        return {**entry, "provenance": self.provenance}
+
+    @classmethod
+    def from_dict(cls, name: str, entry: Any) -> Column:
+        """The column that ``to_dict`` wrote."""
+        if not isinstance(entry, Mapping):
+            raise SchemaError(f"column {name!r}: its entry ({entry!r}) must be a mapping")
+        known = {field.name for field in dataclasses.fields(cls)} - {"name"}
+        unknown = [key for key in entry if key not in known]
+        if unknown:
+            raise SchemaError(
+                f"column {name!r}: unknown field ({unknown[0]!r}); "
+                f"known are {', '.join(sorted(known))}"
+            )
+        if "kind" not in entry:
+            raise SchemaError(f"column {name!r}: kind is missing; one of {', '.join(KINDS)}")
+        return cls(name=name, **{str(k): v for k, v in entry.items() if v is not None})
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The public description of a whole table.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        In the table's order, without the person column.
+    person : str, optional
+        The column that says whose row it is. It is never synthesised.
+    max_rows : int
+        The largest number of rows that one person may have.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("age", "integer", minimum=0, maximum=120),))
+    >>> schema.names
+    ('age',)
+    >>> Schema.from_yaml(schema.to_yaml()) == schema
+    True
+    """
+
+    columns: tuple[Column, ...]
+    person: str | None = None
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if not self.columns:
+            raise SchemaError("columns ([]) must describe at least one column")
+        names = self.names
+        if len(set(names)) != len(names):
+            twice = next(n for n in names if names.count(n) > 1)
+            raise SchemaError(f"column {twice!r} is described twice")
+        if self.person in names:
+            raise SchemaError(
+                f"person column ({self.person!r}) must not be described among the columns"
+            )
+        if not isinstance(self.max_rows, int) or self.max_rows < 1:
+            raise SchemaError(f"max_rows ({self.max_rows!r}) must be a positive whole number")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns that are synthesised, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def drafted(self) -> tuple[str, ...]:
+        """Names of the columns whose domain was read from the data."""
+        return tuple(c.name for c in self.columns if c.provenance == "drafted")
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(f"column {name!r} is not in the schema; it has {', '.join(self.names)}")
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    # -- tables -----------------------------------------------------------------
+
+    def validate(
+        self, table: pd.DataFrame, *, on_unknown: OnUnknown = "refuse", show_values: bool = False
+    ) -> pd.DataFrame:
+        """Return the table if it fits, else raise one error; never repairs.
+
+        ``on_unknown="clip"`` maps what is outside the domain to the nearest
+        bound or to the declared ``other`` category, and keeps the first
+        ``max_rows`` rows of each person. Each rule depends on the row (or the
+        person) alone, so neighbouring tables stay neighbours.
+
+        Messages name the column and what is allowed; they quote values only
+        with ``show_values``, since a value is private.
+        """
+        if on_unknown not in ("refuse", "clip"):
+            raise SchemaError(f"on_unknown ({on_unknown!r}) must be refuse or clip")
+        self._check_columns(table)
+        if on_unknown == "clip":
+            table = self._clip(table)
+        self._check_person(table)
+        for column in self:
+            domain.check(column, table[column.name], show_values)
+        return table
+
+    def _check_columns(self, table: pd.DataFrame) -> None:
+        if not isinstance(table, pd.DataFrame):
+            raise SchemaError(f"table ({type(table).__name__}) must be a pandas DataFrame")
+        check_names(table)
+        wanted = [*self.names, *([self.person] if self.person else [])]
+        absent = [name for name in wanted if name not in table.columns]
+        if absent:
+            role = "person column" if absent[0] == self.person else "column"
+            raise SchemaError(f"{role} {absent[0]!r} is in the schema but not in the table")
+        extra = [name for name in table.columns if name not in wanted]
+        if extra:
+            raise SchemaError(
+                f"column {extra[0]!r} is in the table but not in the schema; "
+                "describe it there or drop it"
+            )
+        if len(table) == 0:
+            raise SchemaError("the table has no rows; at least one is needed")
+
+    def _check_person(self, table: pd.DataFrame) -> None:
+        if self.person is None:
+            return
+        people = table[self.person]
+        if people.isna().any():
+            raise SchemaError(f"person column {self.person!r}: every row must name its person")
+        if people.value_counts().max() > self.max_rows:
+            raise SchemaError(
+                f"person column {self.person!r}: a person has more rows than "
+                f"max_rows ({self.max_rows}); declare a larger one or use on_unknown='clip'"
+            )
+
+    def _clip(self, table: pd.DataFrame) -> pd.DataFrame:
+        if self.person is not None:
+            table = table[table.groupby(self.person).cumcount() < self.max_rows]
+        return table.assign(**{c.name: domain.clip(c, table[c.name]) for c in self})
+
+    @classmethod
+    def draft(
+        cls, table: pd.DataFrame, *, person: str | None = None, max_rows: int | None = None
+    ) -> Schema:
+        """Describe a table by looking at it; every entry is marked ``drafted``.
+
+        The result is a fact about the data. Review it and change ``drafted``
+        to ``declared`` where the domain is public knowledge.
+        """
+        if not isinstance(table, pd.DataFrame):
+            raise SchemaError(f"table ({type(table).__name__}) must be a pandas DataFrame")
+        check_names(table)
+        if len(table) == 0:
+            raise SchemaError("the table has no rows; a draft needs at least one")
+        if person is not None and person not in table.columns:
+            raise SchemaError(f"person column {person!r} is not in the table")
+        if person is not None and max_rows is None:
+            max_rows = int(table[person].value_counts().max())
+        columns = [draft_column(str(n), table[n]) for n in table.columns if n != person]
+        return cls(tuple(columns), person, max_rows or 1)
+
+    # -- YAML -------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as plain lists and mappings."""
+        entry: dict[str, Any] = {"format": FORMAT}
+        if self.person is not None:
+            entry["person"] = {"column": self.person, "max_rows": self.max_rows}
+        return {**entry, "columns": {column.name: column.to_dict() for column in self}}
+
+    @classmethod
+    def from_dict(cls, entry: Any) -> Schema:
+        """The schema that ``to_dict`` wrote."""
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("columns"), Mapping):
+            raise SchemaError("a schema must be a mapping with an entry 'columns'")
+        unknown = set(entry) - {"format", "person", "columns"}
+        if unknown:
+            raise SchemaError(f"unknown schema entry ({sorted(map(str, unknown))[0]!r})")
+        if entry.get("format", FORMAT) != FORMAT:
+            raise SchemaError(f"schema format ({entry['format']!r}) must be {FORMAT}")
+        columns = tuple(Column.from_dict(str(k), v) for k, v in entry["columns"].items())
+        person = entry.get("person")
+        if person is None:
+            return cls(columns)
+        if not isinstance(person, Mapping) or set(person) - {"column", "max_rows"}:
+            raise SchemaError(f"person ({person!r}) must have the entries column and max_rows")
+        return cls(columns, str(person.get("column")), person.get("max_rows", 1))
+
+    def to_yaml(self) -> str:
+        """The schema as YAML; a drafted one starts with a note to its reviewer."""
+        text = yaml.safe_dump(
+            self.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
+        )
+        return (DRAFT_NOTE if self.drafted else "") + text
+
+    @classmethod
+    def from_yaml(cls, text: str) -> Schema:
+        """Read a schema from YAML text."""
+        return cls.from_dict(load_yaml(text))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Schema:
+        """Read a schema from a YAML file."""
+        try:
+            return cls.from_yaml(Path(path).read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            raise SchemaError(f"schema file {str(path)!r} is not UTF-8 text") from None
+
+
+DRAFT_NOTE = """\
+# DRAFT, read from the data: whoever reads it learns something about the rows.
+# Review every entry against public documentation, widen bounds and lists to
+# what could occur, and only then change 'provenance: drafted' to 'declared'.
+"""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key twice is an error and only true/false are booleans."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise SchemaError(f"YAML key {key!r} stands twice in one mapping")
+        return super().construct_mapping(node, deep)
+
+
+# YAML 1.1 reads an unquoted NO or Yes as a boolean, which breaks category lists.
+_Loader.yaml_implicit_resolvers = {
+    first: [
+        (tag, rule) for tag, rule in rules if not (tag.endswith(":bool") and first not in "tTfF")
+    ]
+    for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def load_yaml(text: str) -> Any:
+    """Parse YAML text; every fault is one ``SchemaError``."""
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        if isinstance(error, SchemaError):
+            raise
+        line = str(error).replace("\n", " ")
+        raise SchemaError(f"not readable as YAML: {line}") from None
+
+
+def check_names(table: pd.DataFrame) -> None:
+    """Refuse duplicate and non-text column names."""
+    repeated = table.columns[table.columns.duplicated()]
+    if len(repeated):
+        raise SchemaError(f"column {repeated[0]!r} stands twice in the table; names must differ")
+    for name in table.columns:
+        if not isinstance(name, str) or not name:
+            raise SchemaError(f"column name ({name!r}) must be a non-empty text")
+
+
+def draft_column(name: str, series: pd.Series) -> Column:
+    """Describe one column by looking at it."""
+    missing = bool(series.isna().any())
+    known = series.dropna()
+    shared: dict[str, Any] = {"name": name, "missing": missing, "provenance": "drafted"}
+    if isinstance(series.dtype, pd.CategoricalDtype) and len(series.dtype.categories):
+        listed = tuple(_plain(v) for v in series.dtype.categories)
+        ordered = bool(series.dtype.ordered)
+        return Column(kind="categorical", categories=listed, ordered=ordered, **shared)
+    if known.empty:  # nothing to see: one placeholder category beside "missing"
+        return Column(kind="categorical", categories=("unknown",), **shared)
+    if pd.api.types.is_bool_dtype(known.dtype) or all(isinstance(v, bool) for v in known):
+        return Column(kind="boolean", **shared)
+    stored_format = domain.guess_format(known)
+    if pd.api.types.is_datetime64_any_dtype(known.dtype) or stored_format:
+        stamps = domain.stamps(known, stored_format)
+        return Column(
+            kind="datetime",
+            minimum=stamps.min(),
+            maximum=stamps.max(),
+            resolution=domain.guess_step(stamps),
+            format=stored_format,
+            **shared,
+        )
+    if pd.api.types.is_numeric_dtype(known.dtype):
+        return _draft_number(known.to_numpy(dtype=float), shared)
+    categories = sorted({_plain(v) for v in known.unique()}, key=lambda v: (str(type(v)), v))
+    return Column(kind="categorical", categories=tuple(categories), **shared)
+
+
+def _draft_number(values: np.ndarray, shared: dict[str, Any]) -> Column:
+    low, high = float(values.min()), float(values.max())
+    if not math.isfinite(low) or not math.isfinite(high):
+        raise SchemaError(f"column {shared['name']!r}: holds infinite values; none may occur")
+    if np.all(values == np.round(values)) and max(abs(low), abs(high)) <= LARGEST_EXACT_INTEGER:
+        return Column(kind="integer", minimum=int(low), maximum=int(high), **shared)
+    resolution = next(
+        (10.0**-k for k in range(1, 5) if np.allclose(values * 10**k, np.round(values * 10**k))),
+        None,
+    )
+    return Column(kind="continuous", minimum=low, maximum=high, resolution=resolution, **shared)
+
+
+def _is_number(value: Any) -> bool:
+    return (
+        isinstance(value, int | float | np.integer | np.floating)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A numpy or pandas scalar as what YAML and JSON can hold."""
+    if isinstance(value, dt.date | dt.datetime):
+        stamp = pd.Timestamp(value)
+        return str(stamp.date()) if stamp == stamp.normalize() else str(stamp)
+    return value.item() if isinstance(value, np.generic) else value

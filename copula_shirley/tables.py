@@ -1,0 +1,119 @@
+"""Tables as files: CSV or Parquet by extension, written in chunks and atomically."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from copula_shirley.errors import SchemaError
+from copula_shirley.schema import Schema
+
+CSV = (".csv",)
+PARQUET = (".parquet", ".pq")
+
+
+def check_extension(path: str | Path) -> str:
+    """The kind of a table file, by its extension."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in CSV + PARQUET:
+        known = ", ".join(CSV + PARQUET)
+        raise SchemaError(f"file name {str(path)!r} must end in one of {known}")
+    return "csv" if suffix in CSV else "parquet"
+
+
+def read_table(
+    path: str | Path, schema: Schema | None = None, missing: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Read a table.
+
+    In a CSV file only an empty field is a missing value, and whatever text
+    ``missing`` names: a category called "None" or "NA" stays one. Columns whose
+    schema lists texts are read as text, so that "007" is not 7.
+    """
+    try:
+        if check_extension(path) == "parquet":
+            return pd.read_parquet(path)
+        _check_header(path)
+        table = pd.read_csv(
+            path,
+            keep_default_na=False,
+            na_values=["", *missing],
+            dtype=_text_columns(path, schema),
+            low_memory=False,
+        )
+    except FileNotFoundError:
+        raise SchemaError(f"{str(path)!r} does not exist") from None
+    except OSError as error:
+        raise SchemaError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
+    except (ValueError, csv.Error) as error:  # parser errors are ValueErrors
+        if isinstance(error, SchemaError):
+            raise
+        raise SchemaError(f"{str(path)!r} is not a readable table: {_reason(error)}") from None
+    return table
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with a file, without quoting what stands in it."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    if isinstance(error, pd.errors.EmptyDataError):
+        return "it is empty"
+    if isinstance(error, pd.errors.ParserError):
+        return "its lines have different numbers of fields, or a quote is not closed"
+    return f"{type(error).__name__}"
+
+
+def _header(path: str | Path) -> list[str]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return next(csv.reader(file), [])
+
+
+def _check_header(path: str | Path) -> None:
+    """Refuse duplicate columns, which pandas renames without a word."""
+    names = _header(path)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise SchemaError(f"column {twice[0]!r} stands twice in {str(path)!r}; names must differ")
+
+
+def _text_columns(path: str | Path, schema: Schema | None) -> dict[str, type]:
+    names = set(_header(path))
+    return {
+        column.name: str
+        for column in (schema or ())
+        if column.name in names
+        and (column.format or any(isinstance(c, str) for c in column.categories))
+    }
+
+
+def write_table(
+    path: Path,
+    chunks: Iterable[pd.DataFrame],
+    kind: str,
+    written: Callable[[int], object],
+) -> None:
+    """Write chunks of one table; ``written`` is told the rows of each."""
+    if kind == "csv":
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            for i, chunk in enumerate(chunks):
+                chunk.to_csv(file, index=False, header=i == 0, lineterminator="\n")
+                written(len(chunk))
+        return
+    writer: pq.ParquetWriter | None = None
+    try:
+        for chunk in chunks:
+            table = pa.Table.from_pandas(
+                chunk, schema=writer.schema if writer else None, preserve_index=False
+            )
+            if writer is None:
+                writer = pq.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+            written(len(chunk))
+    finally:
+        if writer:
+            writer.close()

@@ -1,0 +1,243 @@
+"""The data sets of ``datasets.yaml``: found, checked against their hash and schema, loaded.
+
+A file is looked for in this order: the path that the caller names; the folder in the
+environment variable ``COPULA_SHIRLEY_DATA`` (default: the user's cache); the folder
+``../shared/datasets`` beside a checkout; the installed package that carries it; a
+download from the address in ``datasets.yaml``. Nothing found is ever written into the
+project.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pooch  # type: ignore[import-untyped, unused-ignore]
+
+from copula_shirley.errors import ShirleyError
+from copula_shirley.schema import Schema, load_yaml
+
+#: Environment variable that names the folder with the user's data files.
+FOLDER_VARIABLE = "COPULA_SHIRLEY_DATA"
+
+Entry = Mapping[str, Any]
+
+
+class DatasetError(ShirleyError):
+    """A data set is unknown, absent, or not the one that ``datasets.yaml`` describes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A table with its public schema and its tasks.
+
+    Parameters
+    ----------
+    name, title : str
+    table : DataFrame
+        The schema's columns in their order, then the person column if there is one.
+    schema : Schema
+        The declared public domain; the table fits it.
+    tasks : dict
+        Target column of each task: ``binary``, ``multiclass``, ``regression``.
+    person : str or None
+        The column that says whose row it is.
+    source, licence : str
+        Web page of the data and its terms.
+    origin : str
+        Where the rows came from on this machine.
+    """
+
+    name: str
+    title: str
+    table: pd.DataFrame
+    schema: Schema
+    tasks: dict[str, str]
+    person: str | None
+    source: str
+    licence: str
+    origin: str
+
+
+def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Dataset:
+    """Load a data set by its name in ``datasets.yaml``.
+
+    Parameters
+    ----------
+    name : str
+        One of ``list_datasets()``; the default comes with statsmodels.
+    path : path, optional
+        The file to read instead of searching for it. Its hash is checked all the same.
+
+    Raises
+    ------
+    DatasetError
+        If the name is unknown, the file is found nowhere or its hash is another one.
+    SchemaError
+        If the rows do not fit the declared schema.
+
+    Examples
+    --------
+    >>> made = load_dataset("made")
+    >>> made.table.shape, made.schema.names
+    ((5000, 6), ('A', 'B', 'C', 'D', 'E', 'F'))
+    """
+    entry = _entry(name)
+    schema = Schema.from_dict({key: entry[key] for key in ("person", "columns") if key in entry})
+    if "recipe" in entry:
+        if path is not None:
+            raise DatasetError(f"data set {name!r} is computed: path ({str(path)!r}) must be None")
+        table, origin = make_table(**entry["recipe"]), f"computed with {entry['recipe']}"
+    else:
+        file = _find(name, entry, path)
+        table, origin = _read(file, schema), str(file)
+    return Dataset(
+        name=name,
+        title=entry["title"],
+        table=schema.validate(table),
+        schema=schema,
+        tasks=dict(entry["tasks"]),
+        person=schema.person,
+        source=entry["source"],
+        licence=entry["licence"],
+        origin=origin,
+    )
+
+
+def list_datasets() -> dict[str, str]:
+    """Name and description of every data set.
+
+    Examples
+    --------
+    >>> sorted(list_datasets())
+    ['adult', 'compas', 'diabetes130', 'made', 'randhie', 'texas']
+    """
+    return {name: entry["description"] for name, entry in catalogue().items()}
+
+
+@cache
+def catalogue() -> dict[str, Entry]:
+    """The content of ``datasets.yaml``, in a wheel beside this file, else in the checkout."""
+    here = Path(__file__).resolve().parent
+    for file in (here / "datasets.yaml", here.parent / "datasets.yaml"):
+        if file.is_file():
+            entries: dict[str, Entry] = load_yaml(file.read_text(encoding="utf-8"))
+            return entries
+    raise DatasetError(f"datasets.yaml is neither in {here} nor in {here.parent}")
+
+
+def make_table(rows: int, seed: int) -> pd.DataFrame:
+    """Compute the made set: six attributes with the correlations of table 5.2.
+
+    Thesis 5.2.7 describes the set and prints its Spearman coefficients but not its
+    generator. With independent standard normal e this recipe has the same coefficients::
+
+        A = e                   D =  .2422 A + .9702 e
+        B =  .9219 A + .3874 e  E = -.1779 A + .9840 e
+        C = -.9603 A + .2790 e  F = A + .4175 e where A < 0, else -.2824 - .1226 A + .60 e
+    """
+    a, b, c, d, e, f = np.random.default_rng(seed).standard_normal((6, rows))
+    columns = {
+        "A": a,
+        "B": 0.9219 * a + 0.3874 * b,
+        "C": -0.9603 * a + 0.2790 * c,
+        "D": 0.2422 * a + 0.9702 * d,
+        "E": -0.1779 * a + 0.9840 * e,
+        "F": np.where(a < 0, a + 0.4175 * f, -0.2824 - 0.1226 * a + 0.60 * f),
+    }
+    return pd.DataFrame(columns)
+
+
+def data_folder() -> Path:
+    """The folder with the user's data files, to which downloads go."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or pooch.os_cache("copula-shirley")).expanduser()
+
+
+def _entry(name: str) -> Entry:
+    entries = catalogue()
+    if name not in entries:
+        raise DatasetError(f"data set ({name!r}) must be one of {', '.join(sorted(entries))}")
+    return entries[name]
+
+
+def _find(name: str, entry: Entry, path: str | Path | None) -> Path:
+    """The file of a data set, with the hash that it must have."""
+    if path is not None:
+        places = [Path(path).expanduser()]
+    else:
+        places = [data_folder() / entry["file"], _shared_folder() / entry["file"]]
+        places += _carried(entry)
+    for place in places:
+        if place.is_file():
+            _check_hash(place, entry["sha256"])
+            return place
+    if path is None and entry["address"] is not None:
+        return _download(name, entry, places)
+    raise _absent(name, entry, places)
+
+
+def _shared_folder() -> Path:
+    return Path(__file__).resolve().parents[2] / "shared" / "datasets"
+
+
+def _carried(entry: Entry) -> list[Path]:
+    """The file inside an installed package, which is located without importing it."""
+    spec = importlib.util.find_spec(entry["package"]) if "package" in entry else None
+    if spec is None or spec.origin is None:
+        return []
+    return [Path(spec.origin).parent / entry["inside"]]
+
+
+def _check_hash(file: Path, expected: str | None) -> None:
+    """Refuse a file that is not the one described; ``None`` means that each user's differs."""
+    if expected is None:
+        return
+    found = hashlib.sha256(file.read_bytes()).hexdigest()
+    if found != expected:
+        raise DatasetError(
+            f"file {str(file)!r}: sha256 ({found}) must be {expected}, as datasets.yaml says"
+        )
+
+
+def _download(name: str, entry: Entry, places: list[Path]) -> Path:
+    try:
+        file = pooch.retrieve(
+            url=entry["address"],
+            known_hash=f"sha256:{entry['sha256']}",
+            fname=entry["file"],
+            path=data_folder(),
+        )
+    except (OSError, ValueError) as error:  # no connection, or another hash
+        failure = f"; the download from {entry['address']} failed: {error}"
+        raise _absent(name, entry, places, failure) from error
+    return Path(file)
+
+
+def _absent(name: str, entry: Entry, places: list[Path], failure: str = "") -> DatasetError:
+    searched = ", ".join(str(place) for place in places)
+    return DatasetError(
+        f"data set {name!r} was not found; searched: {searched}{failure}. "
+        f"{entry['obtain']} Source: {entry['source']}. "
+        f"The data folder is {data_folder()} (set {FOLDER_VARIABLE} to change it)."
+    )
+
+
+def _read(file: Path, schema: Schema) -> pd.DataFrame:
+    """The described columns of a file; texts such as "?" and "None" stay what they are."""
+    wanted = [*schema.names, *([] if schema.person is None else [schema.person])]
+    if file.suffix == ".parquet":
+        table = pd.read_parquet(file)
+    elif file.suffix == ".csv":
+        codes = {c.name: str for c in schema if c.categories and isinstance(c.categories[0], str)}
+        table = pd.read_csv(file, dtype=codes, keep_default_na=False, na_values=[""])
+    else:
+        raise DatasetError(f"file {str(file)!r}: its name must end in .csv or .parquet")
+    return table[[column for column in wanted if column in table.columns]]
