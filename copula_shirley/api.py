@@ -31,6 +31,8 @@ RandomState = int | np.random.Generator | None
 #: Rows drawn at a time; it bounds the memory of ``sample_chunks``.
 CHUNK = 50_000
 ENTRY_POINTS = "copula_shirley.generators"
+#: Sets the seeds of sampling apart from those of fitting.
+SAMPLING = 0x5A3B1E
 
 
 class Generator(BaseEstimator, ABC):
@@ -117,11 +119,18 @@ class Generator(BaseEstimator, ABC):
         for name in schema.drafted:
             why = "bounds and categories were drafted from the data, not declared"
             ledger.record_unprotected("domain", name, why)
+        if schema.person is not None and schema.person_provenance == "drafted":
+            why = "the most rows per person were counted, not declared"
+            ledger.record_unprotected("domain", f"max_rows of {schema.person}", why)
+        # From here on the old model is gone: a fit that is stopped leaves none behind.
+        self.__dict__.pop("ledger_", None)
         fit_rng, self._sampling_rng = rng.spawn(2)
         self._fit(Rows.of(table, schema), ledger, fit_rng, report)
-        self.schema_, self.ledger_, self.n_rows_ = schema, ledger, len(table)
+        self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}
+        self.schema_, self.n_rows_ = schema, len(table)
         self.columns_ = [str(name) for name in table.columns if name != schema.person]
         self.dtypes_ = {c.name: domain.storage(c, table[c.name]) for c in schema}
+        self.ledger_ = ledger
         report("done", 1.0)
         return self
 
@@ -147,7 +156,7 @@ class Generator(BaseEstimator, ABC):
         n = self.n_rows_ if n is None else n
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
             raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
-        rng = self._sampling_rng if random_state is None else generator_of(random_state)
+        rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
         return self._chunks(int(n), rng)
 
     def _chunks(self, n: int, rng: np.random.Generator) -> Iterator[pd.DataFrame]:
@@ -169,10 +178,9 @@ class Generator(BaseEstimator, ABC):
         """Write the fitted model to one file (JSON and arrays, no row, no pickle)."""
         self._check_fitted()
         state, arrays = self._state()
-        settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
         header = {
             "generator": self.name,
-            "settings": settings,
+            "settings": self.settings_,
             "schema": self.schema_.to_dict(),
             "columns": self.columns_,
             "dtypes": self.dtypes_,
@@ -188,6 +196,7 @@ def load(path: str | Path) -> Generator:
     header, arrays = artefact.read(path)
     try:
         generator = find_generator(header["generator"])(**header["settings"])
+        generator.settings_ = header["settings"]
         generator.schema_ = Schema.from_dict(header["schema"])
         generator.columns_ = header["columns"]
         generator.dtypes_ = header["dtypes"]
@@ -250,6 +259,18 @@ def generator_of(random_state: RandomState) -> np.random.Generator:
         raise SettingError(
             f"random_state ({random_state!r}) must be None, a whole number or a numpy Generator"
         ) from None
+
+
+def sampling_rng(random_state: RandomState) -> np.random.Generator:
+    """A generator for drawing rows that shares nothing with that of a fit.
+
+    With one stream for both, rows drawn with the seed of the fit would show the
+    noise that the fit added.
+    """
+    rng = generator_of(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return rng
+    return np.random.default_rng([SAMPLING, int(rng.integers(2**63))])
 
 
 def _silent(stage: str, share: float) -> None:

@@ -12,6 +12,7 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -52,7 +53,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         header = json.loads(members.pop(HEADER))
     except FileNotFoundError:
         raise ArtefactError(f"{where} does not exist") from None
-    except (zipfile.BadZipFile, EOFError, zipfile.LargeZipFile):
+    except (zipfile.BadZipFile, zlib.error, EOFError):
         raise ArtefactError(f"{where} is not a whole model file; it may be truncated") from None
     except (KeyError, ValueError, NotImplementedError, RuntimeError):
         raise ArtefactError(f"{where} is a zip file but not a model of this project") from None

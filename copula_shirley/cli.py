@@ -229,7 +229,7 @@ def inspect(
     vine = getattr(generator, "vine_", None)
     if vine is None:
         if plot:
-            raise SettingError(f"plot: a {generator.name} model has no vine to draw")
+            raise SettingError(f"plot ({plot}): this {generator.name} model has no vine to draw")
         return
     names = generator.vine_names()
     edges = trees_table(vine, names)

@@ -85,8 +85,9 @@ def categories(column: Column) -> tuple[Any, ...]:
 def storage(column: Column, series: pd.Series) -> str:
     """The dtype in which synthetic values are stored: the table's own.
 
-    A column that may be missing needs a dtype that can hold it, whether or not
-    a value is missing in these rows: that would be a fact about the rows.
+    A column that may be missing needs a dtype that can hold it, even if no
+    value is missing in these rows. The dtype itself is a fact about the rows (a
+    missing value turns whole numbers into floats), which the ledger says.
     """
     name = str(series.dtype)
     if isinstance(series.dtype, pd.CategoricalDtype):

@@ -13,7 +13,8 @@ shares, and a one-hot attribute is paid for once and not once per category.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, Literal, Protocol, get_args
 
@@ -245,7 +246,7 @@ def _classes(column: Column) -> FloatArray:
 def _how_many(column: Column) -> str:
     if column.kind in ("categorical", "boolean"):
         return f"{len(domain.categories(column))} categories"
-    return f"values from {column.minimum} to {column.maximum}"
+    return "more than two values"  # its bounds may have been drafted from private rows
 
 
 def fit_codings(
@@ -300,17 +301,20 @@ def _goal(column: Column, numbers: FloatArray) -> pd.Series:
     return pd.Series(values.astype(float), name="target")
 
 
-def _apply(encoder: Any, column: Column) -> FloatArray:
-    """The codes of all declared categories by a fitted category encoder."""
-    frame = pd.DataFrame({"category": _labels(_levels(column))})
-    return np.asarray(_quietly(encoder.transform, frame)["category"], dtype=float)
-
-
-def _quietly(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Call category_encoders without its use of a deprecated pandas option."""
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Hide warnings of what category_encoders and statsmodels use of pandas."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*no_silent_downcasting")
-        return call(*arguments)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def _fitted_codes(encoder: Any, column: Column, labels: pd.Series, *goal: pd.Series) -> FloatArray:
+    """Fit a category encoder to labels, and code all declared categories with it."""
+    encoder.fit(pd.DataFrame({"category": labels}), *goal)
+    levels = pd.DataFrame({"category": _labels(_levels(column))})
+    return np.asarray(encoder.transform(levels)["category"], dtype=float)
 
 
 def _ordinal(column: Column) -> FloatArray:
@@ -318,15 +322,16 @@ def _ordinal(column: Column) -> FloatArray:
     texts = [str(category) for category in column.categories]
     ranks = {str(int(i)): rank for rank, i in enumerate(np.argsort(texts, kind="stable"), 1)}
     mapping = [{"col": "category", "mapping": {**ranks, "missing": 0}}]
-    encoder = ce.OrdinalEncoder(cols=["category"], mapping=mapping)
-    _quietly(encoder.fit, pd.DataFrame({"category": _labels(_levels(column))}))
-    return _apply(encoder, column)
+    with _quiet():
+        encoder = ce.OrdinalEncoder(cols=["category"], mapping=mapping)
+        return _fitted_codes(encoder, column, _labels(_levels(column)))
 
 
 def _one_hot_width(column: Column) -> tuple[int, bool]:
     frame = pd.DataFrame({"category": _labels(_levels(column))})
-    encoder = ce.OneHotEncoder(cols=["category"], use_cat_names=True)
-    return _quietly(encoder.fit_transform, frame).shape[1], column.missing
+    with _quiet():
+        dummies = ce.OneHotEncoder(cols=["category"]).fit_transform(frame)
+    return dummies.shape[1], column.missing
 
 
 def _weight_of_evidence(column: Column, labels: pd.Series, goal: pd.Series) -> FloatArray:
@@ -335,21 +340,22 @@ def _weight_of_evidence(column: Column, labels: pd.Series, goal: pd.Series) -> F
     Departs from the thesis' table 4.2, which avoids the logarithm of 0 by a
     0.0001; this is what the authors' scripts compute.
     """
-    encoder = ce.WOEEncoder(cols=["category"])
-    _quietly(encoder.fit, pd.DataFrame({"category": labels}), goal)
-    return _apply(encoder, column)
+    with _quiet():
+        return _fitted_codes(ce.WOEEncoder(cols=["category"]), column, labels, goal)
 
 
 def _mixed_model(column: Column, labels: pd.Series, goal: pd.Series) -> FloatArray:
     """Random effect of each category on the target, 0 for unseen categories."""
-    encoder = ce.GLMMEncoder(cols=["category"], binomial_target=set(goal.unique()) == {0.0, 1.0})
-    try:
-        _quietly(encoder.fit, pd.DataFrame({"category": labels}), goal)
-    except ValueError as error:
-        if "singular" not in str(error):
-            raise
-        return np.zeros(len(_levels(column)))  # no variance between categories: all effects are 0
-    return _apply(encoder, column)
+    binary = set(goal.unique()) == {0.0, 1.0}
+    with _quiet():
+        encoder = ce.GLMMEncoder(cols=["category"], binomial_target=binary)
+        try:
+            return _fitted_codes(encoder, column, labels, goal)
+        except ValueError as error:
+            if "singular" not in str(error):
+                raise
+            # no variance between categories: all effects are 0
+            return np.zeros(len(_levels(column)))
 
 
 FITTERS: dict[str, Callable[[Column, pd.Series, pd.Series], FloatArray]] = {

@@ -45,11 +45,6 @@ class Margin:
         """Probability of each atom."""
         return np.diff(self.cumulative, prepend=0.0)
 
-    @property
-    def constant(self) -> bool:
-        """Whether a single atom has all the mass."""
-        return bool(np.count_nonzero(self.mass) == 1)
-
     def cdf(self, numbers: FloatArray) -> FloatArray:
         """F(x); a value between atoms takes F of the atom below it, 0 below all."""
         below = np.searchsorted(self.atoms, numbers, side="right")

@@ -22,6 +22,8 @@ Mechanism = Literal["laplace", "geometric", "gaussian"]
 MECHANISMS: tuple[str, ...] = get_args(Mechanism)
 #: diffprivlib's calibration of the Gaussian overflows beyond; less is still private.
 LARGEST_GAUSSIAN_EPSILON = 500.0
+#: For less, rounding makes diffprivlib's analytic Gaussian too narrow (seen from 1e-10 on).
+SMALLEST_DELTA = 1e-9
 
 
 class NoiseSource(Protocol):
@@ -48,8 +50,10 @@ def check_mechanism(mechanism: str, delta: float) -> None:
         raise SettingError(f"mechanism ({mechanism!r}) must be one of {', '.join(MECHANISMS)}")
     if not isinstance(delta, int | float) or not 0 <= delta < 1:
         raise SettingError(f"delta ({delta!r}) must be in [0, 1)")
-    if mechanism == "gaussian" and delta == 0:
-        raise SettingError("delta (0) must be positive for mechanism 'gaussian'")
+    if mechanism == "gaussian" and delta < SMALLEST_DELTA:
+        raise SettingError(
+            f"delta ({delta!r}) must be at least {SMALLEST_DELTA:g} for mechanism 'gaussian'"
+        )
 
 
 class DiffprivlibNoise:

@@ -9,8 +9,9 @@ Composition
 -----------
 Spends on the same rows add up (sequential composition, theorem 2.2). Spends on
 disjoint parts of the rows cost their maximum (parallel composition, theorem
-2.3): one record lies in one part. If the *value* of a record decides its part,
-replacing a record can touch two parts, and the two dearest are added.
+2.3): one unit lies in one part. If the *value* of a record decides its part,
+the k rows of a unit can lie in k parts, and replacing it can touch k more: so
+many of the dearest parts are added.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ NEIGHBOURS: tuple[str, ...] = get_args(NeighbourName)
 ALL_ROWS = "all rows"
 #: Relative slack for sums of floating-point shares of a budget.
 ROUNDING = 1e-9
+#: Noise for less, or for more, is not computed well by floating-point mechanisms.
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 1e15
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,10 @@ class Budget:
 def check_epsilon(epsilon: Any) -> None:
     """Refuse anything but a positive finite number."""
     number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
-    if not number or not math.isfinite(epsilon) or epsilon <= 0:
+    if not number or not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise SettingError(
-            f"epsilon ({epsilon!r}) must be a positive finite number, or None for no noise"
+            f"epsilon ({epsilon!r}) must be a positive number from {SMALLEST_EPSILON:g} to "
+            f"{LARGEST_EPSILON:g}, or None for no noise"
         )
 
 
@@ -138,6 +142,8 @@ class Ledger:
         The most rows that one unit has.
     randomness : str
         Where the noise comes from.
+    seeded : bool
+        The noise can be drawn again by whoever knows the seed.
     domains : dict
         Per column where its domain came from.
 
@@ -161,6 +167,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         unit: str = "row",
         rows_per_unit: int = 1,
         randomness: str = "",
+        seeded: bool = False,
         domains: dict[str, str] | None = None,
     ) -> None:
         histogram_sensitivity(neighbours, rows_per_unit)  # refuses an unknown relation
@@ -170,6 +177,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         self.unit = unit
         self.rows_per_unit = rows_per_unit
         self.randomness = randomness
+        self.seeded = seeded
         self.domains = dict(domains or {})
         self._spends: list[Spend] = []
         self._unprotected: list[Unprotected] = []
@@ -190,7 +198,15 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         return histogram_sensitivity(self.neighbours, self.rows_per_unit)
 
     def partition(self, parts: tuple[str, ...], *, whole: str = ALL_ROWS, by_value: bool) -> None:
-        """State that the rows of ``whole`` were split into disjoint parts."""
+        """State that the rows of ``whole`` were split into disjoint parts.
+
+        The part of a record must depend on that record alone (its value, or an
+        independent draw), or on the number of records where that is public.
+        """
+        self._check_rows(whole)
+        known = {ALL_ROWS} | {part for split in self._partitions for part in split.parts}
+        if len(set(parts)) < len(parts) or known & set(parts):
+            raise SettingError(f"parts ({', '.join(parts)}) must have new and different names")
         self._partitions.append(Partition(whole, tuple(parts), by_value))
 
     def charge(
@@ -243,7 +259,9 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             if split.whole != rows:
                 continue
             costs = [self._cost(part) for part in split.parts]
-            touched = 2 if split.by_value and self.neighbours == "replace-one" else 1
+            touched = 1
+            if split.by_value:  # each row of the unit, before and after, may be in another part
+                touched = self.rows_per_unit * (2 if self.neighbours == "replace-one" else 1)
             epsilon += math.fsum(sorted((c.epsilon for c in costs), reverse=True)[:touched])
             delta += math.fsum(sorted((c.delta for c in costs), reverse=True)[:touched])
         return Total(epsilon, delta)
@@ -268,6 +286,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             "unit": self.unit,
             "rows_per_unit": self.rows_per_unit,
             "randomness": self.randomness,
+            "seeded": self.seeded,
             "domains": self.domains,
             "partitions": [asdict(p) for p in self._partitions],
             "spends": [asdict(s) for s in self._spends],
@@ -286,7 +305,14 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             claimed=Budget(**entry["claimed"]) if entry["claimed"] else None,
             **{
                 key: entry[key]
-                for key in ("neighbours", "unit", "rows_per_unit", "randomness", "domains")
+                for key in (
+                    "neighbours",
+                    "unit",
+                    "rows_per_unit",
+                    "randomness",
+                    "seeded",
+                    "domains",
+                )
             },
         )
         ledger._partitions = [
@@ -300,6 +326,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         """The label in words: pairs of a heading and what it says."""
         if self.proved is not None:
             proved = f"{self.proved} for the whole release"
+            proved += ", if nobody knows the seed" if self.seeded else ""
         elif self.budget is None:
             proved = "nothing: noise is off, the release shows the rows' statistics as they are"
         else:

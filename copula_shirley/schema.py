@@ -244,6 +244,8 @@ class Schema:
         The column that says whose row it is. It is never synthesised.
     max_rows : int
         The largest number of rows that one person may have.
+    person_provenance : {"declared", "drafted"}
+        Where ``max_rows`` came from.
 
     Examples
     --------
@@ -257,6 +259,7 @@ class Schema:
     columns: tuple[Column, ...]
     person: str | None = None
     max_rows: int = 1
+    person_provenance: str = "declared"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -272,6 +275,10 @@ class Schema:
             )
         if not isinstance(self.max_rows, int) or self.max_rows < 1:
             raise SchemaError(f"max_rows ({self.max_rows!r}) must be a positive whole number")
+        if self.person_provenance not in PROVENANCES:
+            raise SchemaError(
+                f"person provenance ({self.person_provenance!r}) must be declared or drafted"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -313,6 +320,7 @@ class Schema:
         if on_unknown not in ("refuse", "clip"):
             raise SchemaError(f"on_unknown ({on_unknown!r}) must be refuse or clip")
         self._check_columns(table)
+        self._check_people_are_named(table)
         if on_unknown == "clip":
             table = self._clip(table)
         self._check_person(table)
@@ -338,13 +346,12 @@ class Schema:
         if len(table) == 0:
             raise SchemaError("the table has no rows; at least one is needed")
 
-    def _check_person(self, table: pd.DataFrame) -> None:
-        if self.person is None:
-            return
-        people = table[self.person]
-        if people.isna().any():
+    def _check_people_are_named(self, table: pd.DataFrame) -> None:
+        if self.person is not None and table[self.person].isna().any():
             raise SchemaError(f"person column {self.person!r}: every row must name its person")
-        if people.value_counts().max() > self.max_rows:
+
+    def _check_person(self, table: pd.DataFrame) -> None:
+        if self.person is not None and table[self.person].value_counts().max() > self.max_rows:
             raise SchemaError(
                 f"person column {self.person!r}: a person has more rows than "
                 f"max_rows ({self.max_rows}); declare a larger one or use on_unknown='clip'"
@@ -371,10 +378,11 @@ class Schema:
             raise SchemaError("the table has no rows; a draft needs at least one")
         if person is not None and person not in table.columns:
             raise SchemaError(f"person column {person!r} is not in the table")
-        if person is not None and max_rows is None:
-            max_rows = int(table[person].value_counts().max())
-        columns = [draft_column(str(n), table[n]) for n in table.columns if n != person]
-        return cls(tuple(columns), person, max_rows or 1)
+        columns = tuple(draft_column(str(n), table[n]) for n in table.columns if n != person)
+        if person is None or max_rows is not None:
+            return cls(columns, person, max_rows or 1)
+        most = table[person].value_counts().max()
+        return cls(columns, person, int(most), person_provenance="drafted")
 
     # -- YAML -------------------------------------------------------------------
 
@@ -382,7 +390,11 @@ class Schema:
         """The schema as plain lists and mappings."""
         entry: dict[str, Any] = {"format": FORMAT}
         if self.person is not None:
-            entry["person"] = {"column": self.person, "max_rows": self.max_rows}
+            entry["person"] = {
+                "column": self.person,
+                "max_rows": self.max_rows,
+                "provenance": self.person_provenance,
+            }
         return {**entry, "columns": {column.name: column.to_dict() for column in self}}
 
     @classmethod
@@ -399,9 +411,10 @@ class Schema:
         person = entry.get("person")
         if person is None:
             return cls(columns)
-        if not isinstance(person, Mapping) or set(person) - {"column", "max_rows"}:
+        if not isinstance(person, Mapping) or set(person) - {"column", "max_rows", "provenance"}:
             raise SchemaError(f"person ({person!r}) must have the entries column and max_rows")
-        return cls(columns, str(person.get("column")), person.get("max_rows", 1))
+        provenance = str(person.get("provenance", "declared"))
+        return cls(columns, str(person.get("column")), person.get("max_rows", 1), provenance)
 
     def to_yaml(self) -> str:
         """The schema as YAML; a drafted one starts with a note to its reviewer."""
@@ -458,8 +471,10 @@ def load_yaml(text: str) -> Any:
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         if isinstance(error, SchemaError):
             raise
-        line = str(error).replace("\n", " ")
-        raise SchemaError(f"not readable as YAML: {line}") from None
+        # the error's own text quotes the file, which may be a table by mistake
+        mark = getattr(error, "problem_mark", None)
+        where = f" near line {mark.line + 1}" if mark else ""
+        raise SchemaError(f"not readable as YAML{where}") from None
 
 
 def check_names(table: pd.DataFrame) -> None:
@@ -498,6 +513,11 @@ def draft_column(name: str, series: pd.Series) -> Column:
         )
     if pd.api.types.is_numeric_dtype(known.dtype):
         return _draft_number(known.to_numpy(dtype=float), shared)
+    kinds = {type(v).__name__ for v in known if not isinstance(v, str | int | float | np.generic)}
+    if kinds:
+        raise SchemaError(
+            f"column {name!r}: holds values of type {min(kinds)}; store texts, numbers or dates"
+        )
     categories = sorted({_plain(v) for v in known.unique()}, key=lambda v: (str(type(v)), v))
     return Column(kind="categorical", categories=tuple(categories), **shared)
 
@@ -506,7 +526,12 @@ def _draft_number(values: np.ndarray, shared: dict[str, Any]) -> Column:
     low, high = float(values.min()), float(values.max())
     if not math.isfinite(low) or not math.isfinite(high):
         raise SchemaError(f"column {shared['name']!r}: holds infinite values; none may occur")
-    if np.all(values == np.round(values)) and max(abs(low), abs(high)) <= LARGEST_EXACT_INTEGER:
+    if max(abs(low), abs(high)) > LARGEST_EXACT_INTEGER:
+        raise SchemaError(
+            f"column {shared['name']!r}: holds numbers beyond 2**53, which are not exact; "
+            "store them as text"
+        )
+    if np.all(values == np.round(values)):
         return Column(kind="integer", minimum=int(low), maximum=int(high), **shared)
     resolution = next(
         (10.0**-k for k in range(1, 5) if np.allclose(values * 10**k, np.round(values * 10**k))),

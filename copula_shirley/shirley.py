@@ -39,7 +39,7 @@ from copula_shirley.mechanisms import DiffprivlibNoise, NoiseSource, check_mecha
 from copula_shirley.privacy import Budget, Ledger, check_epsilon
 from copula_shirley.schema import Column, OnUnknown, Schema
 from copula_shirley.split import split_rows
-from copula_shirley.vine import Truncation, VineSettings, fit_vine, sample_vine
+from copula_shirley.vine import Truncation, VineSettings, fit_vine, sample_vine, vine_to_json
 
 ENCODER_ROWS, HISTOGRAM_ROWS, COPULA_ROWS = "encoder rows", "histogram rows", "copula rows"
 #: A one-hot table with more columns than this is refused: its vine would take hours.
@@ -157,11 +157,23 @@ class CopulaShirley(Generator):
             value = getattr(self, setting)
             if not isinstance(value, int | float) or not 0 < value < 1:
                 raise SettingError(f"{setting} ({value!r}) must be in (0, 1)")
-        check_mechanism(self.mechanism, self.delta)
+        self._check_noise(len(schema))
         self._vine_settings()
         encoders.check_encoder(self.encoder, self.target, schema.columns)
         if self.encoder == "onehot":
             _check_width(schema)
+
+    def _check_noise(self, columns: int) -> None:
+        check_mechanism(self.mechanism, self.delta)
+        if self.epsilon is None:
+            return
+        if self._honest:  # what is left for one column
+            check_epsilon(self.epsilon / columns)
+            check_mechanism(self.mechanism, self.delta / columns)
+        elif self.mechanism == "gaussian" and self.delta * columns >= 1:
+            raise SettingError(
+                f"delta ({self.delta!r}) times the {columns} columns must be below 1"
+            )
 
     def _open_ledger(self, schema: Schema) -> Ledger:
         """The budget is the true cost: d times epsilon by the thesis' accounting."""
@@ -183,7 +195,7 @@ class CopulaShirley(Generator):
         if self.epsilon is None:
             return None
         delta = self.delta * times / shared_by if self.mechanism == "gaussian" else 0.0
-        return Budget(self.epsilon * times / shared_by, min(delta, 1 - 1e-12))
+        return Budget(self.epsilon * times / shared_by, delta)
 
     # -- Algorithms 1 to 3 -------------------------------------------------------
 
@@ -193,6 +205,7 @@ class CopulaShirley(Generator):
         split_rng, noise_rng = rng.spawn(2)
         noise = DiffprivlibNoise(None if self.random_state is None else noise_rng)
         ledger.randomness = noise.label if self.epsilon is not None else "no noise"
+        ledger.seeded = self.random_state is not None
         self._cells = self._cells_of(rows.schema)
         parts = self._split(rows, ledger, split_rng)
         progress("encode", 0.05)
@@ -292,7 +305,7 @@ class CopulaShirley(Generator):
 
     def _fit_vine(
         self, schema: Schema, numbers: dict[str, FloatArray], ledger: Ledger, progress: Progress
-    ) -> tuple[pv.Vinecop, list[int]]:
+    ) -> tuple[pv.Vinecop | None, list[int]]:
         """Fit the vine to the pseudo-observations (Algorithm 2, lines 7 to 9; Algorithm 3).
 
         A column that does not vary depends on nothing and stays outside.
@@ -305,6 +318,8 @@ class CopulaShirley(Generator):
         margins = self._all_margins()
         pseudo = pseudo_observations(encoded, margins)
         varies = [j for j in range(pseudo.shape[1]) if len(np.unique(pseudo[:, j])) > 1]
+        if not varies:
+            return None, varies
         continuous = [schema[name].kind == "continuous" for name in self._owners()]
         vine = fit_vine(
             pseudo[:, varies],
@@ -328,7 +343,9 @@ class CopulaShirley(Generator):
         else:
             text = (
                 f"the thesis claims {ledger.claimed} for this method, but nothing is proved: "
-                f"the histograms cost {ledger.spent} and the vine is fitted to raw ranks"
+                f"the histograms cost {ledger.spent}, "
+                f"{'' if self._honest else 'their bins are the distinct values of the rows, '}"
+                "and the vine is fitted to raw ranks"
             )
         text += "; print(model.ledger_) says why, and so does README.md, 'The privacy label'"
         warnings.warn(f"CopulaShirley: {text}", PrivacyWarning, stacklevel=4)
@@ -349,7 +366,7 @@ class CopulaShirley(Generator):
         for name, values in numbers.items():
             column = self.schema_[name]
             self._decide(column, values, inside_rng)
-            if self._honest:
+            if self._cells:
                 spread = self._cells[name].spread(values, inside_rng)
                 numbers[name] = domain.round_to_resolution(column, spread)
         return numbers
@@ -357,7 +374,7 @@ class CopulaShirley(Generator):
     def _draw_numbers(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
         margins = self._all_margins()
         uniforms = rng.random((n, len(margins)))
-        if self._in_vine:
+        if self._vine is not None:
             uniforms[:, self._in_vine] = sample_vine(self._vine, n, rng, self.threads)
         encoded = from_uniforms(uniforms, margins)
         numbers, start = {}, 0
@@ -385,7 +402,7 @@ class CopulaShirley(Generator):
         state = {
             "codings": {name: coding.to_dict() for name, coding in self._codings.items()},
             "in_vine": self._in_vine,
-            "vine": self._vine.to_json(),
+            "vine": None if self._vine is None else vine_to_json(self._vine),
         }
         return state, arrays
 
@@ -401,7 +418,7 @@ class CopulaShirley(Generator):
             ]
             j += coding.width
         self._in_vine = state["in_vine"]
-        self._vine = pv.Vinecop.from_json(state["vine"])
+        self._vine = None if state["vine"] is None else pv.Vinecop.from_json(state["vine"])
         self._cells = self._cells_of(self.schema_)
 
     def vine_names(self) -> list[str]:
@@ -416,8 +433,8 @@ class CopulaShirley(Generator):
         return [names[j] for j in self._in_vine]
 
     @property
-    def vine_(self) -> pv.Vinecop:
-        """The fitted vine copula."""
+    def vine_(self) -> pv.Vinecop | None:
+        """The fitted vine copula; None where no column varies."""
         self._check_fitted()
         return self._vine
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -81,14 +82,16 @@ def _check_header(path: str | Path) -> None:
         raise SchemaError(f"column {twice[0]!r} stands twice in {str(path)!r}; names must differ")
 
 
-def _text_columns(path: str | Path, schema: Schema | None) -> dict[str, type]:
-    names = set(_header(path))
-    return {
-        column.name: str
-        for column in (schema or ())
-        if column.name in names
-        and (column.format or any(isinstance(c, str) for c in column.categories))
+def _text_columns(path: str | Path, schema: Schema | None) -> dict[Any, type]:
+    """Columns to read as text: texts, dates as text, and people ("007" is not 7)."""
+    if schema is None:
+        return {}
+    texts = {
+        column.name
+        for column in schema
+        if column.format or any(isinstance(c, str) for c in column.categories)
     }
+    return dict.fromkeys((texts | {schema.person}) & set(_header(path)), str)
 
 
 def write_table(

@@ -8,6 +8,7 @@ likelihood over weighted points equals that over the rows.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyvinecopulib as pv
 from pyvinecopulib.core import VinecopBase
+from scipy.stats import norm
 
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
@@ -36,6 +38,8 @@ FAMILY_SETS: dict[str, list[Any]] = {
 }
 #: At or below so many rows vinecopulib fits independence only.
 FEWEST_ROWS = 10
+#: Rows that one thread transforms at a time when a vine is sampled.
+BATCH = 2048
 #: Prior probability of dependence in the first tree, in mBICV (vinecopulib's default).
 PSI0 = 0.9
 
@@ -223,26 +227,76 @@ def fit_pair(
     would weaken the likelihood against the penalty of a criterion; so the
     criterion is computed here from the weighted log-likelihood. The
     nonparametric family is fitted to the rows, because its bandwidth follows
-    from their number. With few repetitions everything is fitted to the rows.
+    from their number. With few repetitions pyvinecopulib does it all.
+
+    Returns
+    -------
+    pair : Bicop
+    loglik : float
+        Its log-likelihood over the rows.
     """
     rows = np.asfortranarray(points)
     distinct, weights = collapse(rows)
-    best: tuple[float, pv.Bicop, float] | None = None
-    for family in families:
-        if family == pv.families.tll or 2 * len(distinct) > len(rows):
-            controls = pv.FitControlsBicop(family_set=[family])
-            pair = pv.Bicop.from_data(rows, controls, var_types=types)
-            loglik = pair.loglik()
+    if 2 * len(distinct) > len(rows):
+        controls = pv.FitControlsBicop(family_set=families, selection_criterion=criterion)
+        pair = pv.Bicop.from_data(rows, controls, var_types=types)
+        return pair, float(pair.loglik())
+    weighted = pv.FitControlsBicop(weights=weights)
+    best, best_score, best_loglik = pv.Bicop(var_types=types), np.inf, 0.0
+    for family, rotation in _candidates(distinct, weights, families):
+        pair = pv.Bicop(family, rotation, var_types=types)
+        if family in pv.families.nonparametric:
+            pair.fit(rows)
+            loglik = float(pair.loglik())
         else:
-            controls = pv.FitControlsBicop(family_set=[family], weights=weights)
-            pair = pv.Bicop.from_data(distinct, controls, var_types=types)
+            pair.fit(distinct, weighted)
             loglik = float(weights @ np.log(pair.pdf(distinct)))
-        if pair.family != family:  # excluded by vinecopulib's preselection
-            continue
         score = _criterion(criterion, loglik, pair.npars, len(rows))
-        if best is None or score < best[0]:
-            best = (score, pair, loglik)
-    return (best[1], best[2]) if best else (pv.Bicop(), 0.0)
+        if score < best_score:
+            best, best_score, best_loglik = pair, score, loglik
+    return best, best_loglik
+
+
+def _candidates(
+    distinct: FloatArray, weights: FloatArray, families: Sequence[Any]
+) -> list[tuple[Any, int]]:
+    """Families and rotations to try, preselected by symmetry as in vinecopulib.
+
+    A family with one heavy tail is tried in the rotations that put it where the
+    correlation within a quadrant is larger.
+    """
+    tau = float(pv.utils.wdm(distinct[:, 0], distinct[:, 1], "tau", weights))
+    first, second = _quadrant_correlations(distinct, weights, tau)
+    lean = first - second
+    candidates = []
+    for family in families:
+        if family in pv.families.rotationless:
+            if not (family == pv.families.frank and abs(lean) > 0.3):
+                candidates.append((family, 0))
+            continue
+        for rotation in (0, 180) if tau > 0 else (90, 270):
+            turned = rotation in (90, 180)
+            tail = pv.families.ut if (lean > 0) != turned else pv.families.lt
+            balanced = not abs(lean) > 0.05  # also where a quadrant is too empty to tell
+            if balanced or family in pv.families.bb or family in tail:
+                candidates.append((family, rotation))
+    return candidates
+
+
+def _quadrant_correlations(
+    distinct: FloatArray, weights: FloatArray, tau: float
+) -> tuple[float, float]:
+    """Correlation of normal scores within the two quadrants along the dependence."""
+    x, y = norm.ppf(distinct[:, 0]), norm.ppf(distinct[:, 1])
+    if tau > 0:
+        quadrants = (x > 0) & (y > 0), (x < 0) & (y < 0)
+    else:
+        quadrants = (x < 0) & (y > 0), (x > 0) & (y < 0)
+    first, second = (
+        float(pv.utils.wdm(x[part], y[part], "cor", weights[part])) if part.any() else 0.0
+        for part in quadrants
+    )
+    return first, second
 
 
 def collapse(points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -272,11 +326,23 @@ def sample_vine(
 ) -> FloatArray:
     """Draw n rows of uniforms from a vine by the inverse Rosenblatt transform.
 
-    The uniforms come from ``rng``, so the draw does not depend on the number
-    of threads.
+    The uniforms come from ``rng`` and are transformed in batches of one size,
+    so the draw does not depend on the number of threads to the last bit.
     """
     uniforms = rng.random((n, vine.dim))
     if vine.dim < 2 or vine.trunc_lvl == 0:
         return uniforms
-    workers = threads or os.cpu_count() or 1
-    return np.asarray(vine.inverse_rosenblatt(np.asfortranarray(uniforms), num_threads=workers))
+    batches = [np.asfortranarray(uniforms[start : start + BATCH]) for start in range(0, n, BATCH)]
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        drawn = list(pool.map(vine.inverse_rosenblatt, batches))
+    return np.concatenate(drawn) if drawn else uniforms
+
+
+def vine_to_json(vine: pv.Vinecop) -> str:
+    """The vine as JSON text, without the exact log-likelihoods of the rows."""
+    entry = json.loads(vine.to_json())
+    entry.update(loglik=0.0, nobs_=0)
+    for tree in (entry["pair copulas"] or {}).values():
+        for pair in tree.values():
+            pair.update(ll=0.0, nobs=0)
+    return json.dumps(entry)
