@@ -89,7 +89,7 @@ def schema(
         return
     with atomic_path(output) as partial:
         partial.write_text(text, encoding="utf-8")
-    messages.print(f"Draft written to {output}; review it before you rely on it.")
+    messages.print(f"Draft written to {escape(str(output))}; review it before you rely on it.")
 
 
 @dataclass(frozen=True)
@@ -221,6 +221,8 @@ def inspect(
     json: Annotated[bool, typer.Option("--json", help="The ledger as JSON.")] = False,
 ) -> None:
     """Show a model's privacy ledger and its vine."""
+    if json and plot:
+        raise SettingError("--json and --plot cannot be asked for at once")
     generator = load(model)
     if json:
         sys.stdout.write(generator.ledger_.to_json() + "\n")
@@ -349,7 +351,8 @@ def _print_ledger(ledger: Ledger) -> None:
 def main() -> None:
     """Run the command; every fault of the input is one line and exit code 2."""
     try:
-        app(standalone_mode=False)
+        if app(standalone_mode=False) == 130:  # what typer makes of an interrupt
+            raise KeyboardInterrupt
     except ShirleyError as error:
         _fail(str(error))
     except OSError as error:
@@ -358,6 +361,8 @@ def main() -> None:
         messages.print("stopped; nothing was written", style="red")
         raise SystemExit(130) from None
     except Exception as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help was shown
+            raise SystemExit(2) from None
         if hasattr(error, "format_message"):  # wrong words on the command line
             _fail(error.format_message())
         if os.environ.get("SHIRLEY_DEBUG"):

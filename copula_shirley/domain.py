@@ -10,6 +10,7 @@ declared minimum, numbers themselves.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,8 @@ def from_numbers(column: Column, numbers: FloatArray, dtype: str | None = None) 
     known = np.where(missing, 0.0, numbers)
     values: Any
     if column.kind in ("categorical", "boolean"):
-        values = pd.Series(np.array(categories(column), dtype=object)[known.astype(int)])
+        listed = np.array(categories(column), dtype=object)
+        values = pd.Series(listed[known.astype(int)], dtype=object)
         values[missing] = None
     elif column.kind == "datetime":
         step = int(step_of(column) / pd.Timedelta("1us"))
@@ -72,6 +74,9 @@ def from_numbers(column: Column, numbers: FloatArray, dtype: str | None = None) 
         values[missing] = pd.NaT
     elif column.kind == "integer" and not missing.any():
         values = pd.Series(np.rint(known).astype("int64"))
+    elif column.kind == "integer" and dtype == "object":
+        plain = [None if gap else round(v) for gap, v in zip(missing, known, strict=True)]
+        values = pd.Series(plain, dtype=object)
     else:
         values = pd.Series(np.where(missing, np.nan, known))
     return _stored_as(column, values, dtype)
@@ -104,6 +109,8 @@ def _stored_as(column: Column, values: pd.Series, dtype: str | None) -> pd.Serie
     if dtype is None or (dtype == "object" and column.kind == "categorical"):
         return values
     if dtype.startswith("category"):
+        if column.format is not None:
+            values = values.dt.strftime(column.format)
         listed = list(categories(column)) if column.kind in ("categorical", "boolean") else None
         return values.astype(pd.CategoricalDtype(listed, ordered=dtype.endswith(" ordered")))
     kind = pd.api.types.pandas_dtype(dtype)
@@ -123,11 +130,17 @@ def _stored_as(column: Column, values: pd.Series, dtype: str | None) -> pd.Serie
 
 def _positions(column: Column, series: pd.Series) -> NDArray[np.intp]:
     """Position of each value in the closed list; -1 missing, -2 unknown."""
-    codes, distinct = pd.factorize(series, use_na_sentinel=True)
+    hashable = series.map(_hashable) if series.dtype == object else series
+    codes, distinct = pd.factorize(hashable, use_na_sentinel=True)
     listed = pd.Index(categories(column), dtype=object)
     where = listed.get_indexer(pd.Index(np.asarray(distinct, dtype=object), dtype=object))
     where = np.append(np.where(where < 0, -2, where), -1)
     return np.asarray(where[codes])
+
+
+def _hashable(value: Any) -> Any:
+    """A list or the like can be no category, nor be looked up among them."""
+    return value if isinstance(value, Hashable) else repr
 
 
 def step_of(column: Column) -> pd.Timedelta:
@@ -137,8 +150,13 @@ def step_of(column: Column) -> pd.Timedelta:
 
 def stamps(series: pd.Series, stored_format: str | None) -> pd.Series:
     """A series of dates as naive UTC timestamps; what is no date becomes NaT."""
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        series = series.astype(series.dtype.categories.dtype)
     if stored_format is not None and not pd.api.types.is_datetime64_any_dtype(series.dtype):
-        parsed = pd.to_datetime(series, format=stored_format, errors="coerce")
+        utc = "%z" in stored_format  # summer and winter have different offsets
+        parsed = pd.to_datetime(series, format=stored_format, errors="coerce", utc=utc)
+    elif pd.api.types.is_numeric_dtype(series.dtype):  # a number is no date
+        parsed = pd.Series(pd.NaT, index=series.index, dtype="datetime64[us]")
     else:
         parsed = pd.to_datetime(series, errors="coerce")
     if isinstance(parsed.dtype, pd.DatetimeTZDtype):
@@ -228,11 +246,13 @@ def _rules(column: Column, series: pd.Series) -> list[tuple[NDArray[np.bool_], s
 
 
 def _holds_text(series: pd.Series) -> bool:
-    return bool(series.dropna().map(lambda value: isinstance(value, str)).any())
+    return any(isinstance(value, str) for value in series.dropna())
 
 
 def _as_floats(series: pd.Series) -> FloatArray:
     """Numbers of a numeric series; text is no number, even when it looks like one."""
+    if pd.api.types.is_datetime64_any_dtype(series.dtype):
+        return np.full(len(series), np.nan)
     if not pd.api.types.is_numeric_dtype(series.dtype):
         series = series.map(lambda v: np.nan if isinstance(v, str) else v)
     numeric = pd.to_numeric(series, errors="coerce")
@@ -249,9 +269,11 @@ def clip(column: Column, series: pd.Series) -> pd.Series:
         return series
     if column.kind == "categorical":
         unknown = _positions(column, series) == -2
+        if not unknown.any():
+            return series
         if isinstance(series.dtype, pd.CategoricalDtype):
-            series = series.astype(object).where(~unknown, column.other)
-            return series.astype(pd.CategoricalDtype(list(column.categories)))
+            dtype = pd.CategoricalDtype(list(column.categories), series.dtype.ordered)
+            return series.astype(object).where(~unknown, column.other).astype(dtype)
         return series.where(~unknown, column.other)
     if column.kind == "datetime":
         moments = stamps(series, column.format)
@@ -263,9 +285,17 @@ def clip(column: Column, series: pd.Series) -> pd.Series:
         nearest = from_numbers(column, np.where(np.isnan(numbers), MISSING, numbers))
         nearest = _stored_as(column, nearest, str(series.dtype))
         return series.where(~wrong, nearest.set_axis(series.index))
-    if not pd.api.types.is_numeric_dtype(series.dtype):
+    values = _as_floats(series)
+    wrong = _outside(values, column)
+    if not wrong.any():
         return series
-    return series.clip(column.minimum, column.maximum)
+    low, high = column.minimum, column.maximum
+    if not pd.api.types.is_numeric_dtype(series.dtype):
+        nearest = pd.Series(np.where(values < low, low, high), series.index)
+        return series.astype(object).where(~wrong, nearest)
+    if pd.api.types.is_integer_dtype(series.dtype) and not (low == int(low) and high == int(high)):
+        series = series.astype(float)
+    return series.clip(low, high)
 
 
 def _scalar(value: Any) -> Any:
@@ -308,7 +338,8 @@ class Cells:
         width = np.subtract(high, low, out=np.zeros_like(low), where=np.isfinite(low))
         share = rng.random(len(numbers))
         if self.step == 0:
-            return low + share * width
+            # a sum that is rounded up must not reach the next cell
+            return np.minimum(low + share * width, np.nextafter(high, low))
         return low + self.step * np.floor(share * (width / self.step + 1))
 
 
@@ -332,6 +363,7 @@ def cells(column: Column) -> Cells:
     if column.kind == "continuous":
         low, high, step = float(column.minimum), float(column.maximum), 0.0
         count = column.cells or _default_count(column)
+        _check_size(column, count)
         starts = np.linspace(low, high, count + 1)[:-1] if high > low else np.array([low])
     else:
         low, high, step = _grid(column)
@@ -379,7 +411,9 @@ def round_to_resolution(column: Column, numbers: FloatArray) -> FloatArray:
     if column.kind != "continuous" or column.resolution is None:
         return numbers
     resolution = float(column.resolution)
-    decimals = max(0, -int(np.floor(np.log10(resolution)))) + 1
-    rounded = np.round(np.round(numbers / resolution) * resolution, decimals)
+    steps = np.round(numbers / resolution)
+    # 15 significant digits are exact: what is after them is dust
+    largest = max(abs(float(column.minimum)), abs(float(column.maximum)), resolution)
+    rounded = np.round(steps * resolution, 14 - int(np.floor(np.log10(largest))))
     bounded = np.clip(rounded, column.minimum, column.maximum)
     return np.where(np.isneginf(numbers), numbers, bounded)

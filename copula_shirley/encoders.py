@@ -346,9 +346,10 @@ def _weight_of_evidence(column: Column, labels: pd.Series, goal: pd.Series) -> F
 
 def _mixed_model(column: Column, labels: pd.Series, goal: pd.Series) -> FloatArray:
     """Random effect of each category on the target, 0 for unseen categories."""
-    binary = set(goal.unique()) == {0.0, 1.0}
     with _quiet():
-        encoder = ce.GLMMEncoder(cols=["category"], binomial_target=binary)
+        if set(goal.unique()) == {0.0, 1.0}:
+            return _logistic_mixed_model(column, labels, goal)
+        encoder = ce.GLMMEncoder(cols=["category"], binomial_target=False)
         try:
             return _fitted_codes(encoder, column, labels, goal)
         except ValueError as error:
@@ -356,6 +357,25 @@ def _mixed_model(column: Column, labels: pd.Series, goal: pd.Series) -> FloatArr
                 raise
             # no variance between categories: all effects are 0
             return np.zeros(len(_levels(column)))
+
+
+def _logistic_mixed_model(column: Column, labels: pd.Series, goal: pd.Series) -> FloatArray:
+    """The mixed model of category_encoders' GLMMEncoder, from a fixed start.
+
+    category_encoders cannot fix where statsmodels 0.15 starts, so that its
+    codes would differ from fit to fit.
+    """
+    from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM  # noqa: PLC0415
+
+    dummies = pd.get_dummies(labels, dtype=float)
+    model = BinomialBayesMixedGLM(
+        goal.to_numpy(),
+        np.ones((len(goal), 1)),
+        dummies.to_numpy(),
+        np.zeros(dummies.shape[1], dtype=int),
+    )
+    effects = dict(zip(dummies.columns, model.fit_vb(rng=0).vc_mean, strict=True))
+    return np.array([effects.get(label, 0.0) for label in _labels(_levels(column))])
 
 
 FITTERS: dict[str, Callable[[Column, pd.Series, pd.Series], FloatArray]] = {

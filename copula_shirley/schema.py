@@ -87,7 +87,7 @@ class Column:
             value = getattr(self, field)
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise self._error(field, value, "must be a list")
-            object.__setattr__(self, field, tuple(value))
+            object.__setattr__(self, field, tuple(_plain_number(v) for v in value))
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"column name ({self.name!r}) must be a non-empty text")
         if self.kind not in KINDS:
@@ -179,6 +179,10 @@ class Column:
             raise self._error(
                 "minimum", str(self.minimum), f"must not exceed maximum ({self.maximum})"
             )
+        if isinstance(self.resolution, dt.timedelta):
+            object.__setattr__(self, "resolution", str(pd.Timedelta(self.resolution)))
+        if not isinstance(self.resolution, str | None):
+            raise self._error("resolution", self.resolution, 'must be a duration such as "1D"')
         try:
             step = pd.Timedelta("1s" if self.resolution is None else self.resolution)
         except (ValueError, TypeError):
@@ -273,7 +277,7 @@ class Schema:
             raise SchemaError(
                 f"person column ({self.person!r}) must not be described among the columns"
             )
-        if not isinstance(self.max_rows, int) or self.max_rows < 1:
+        if type(self.max_rows) is not int or self.max_rows < 1:
             raise SchemaError(f"max_rows ({self.max_rows!r}) must be a positive whole number")
         if self.person_provenance not in PROVENANCES:
             raise SchemaError(
@@ -360,7 +364,10 @@ class Schema:
     def _clip(self, table: pd.DataFrame) -> pd.DataFrame:
         if self.person is not None:
             table = table[table.groupby(self.person).cumcount() < self.max_rows]
-        return table.assign(**{c.name: domain.clip(c, table[c.name]) for c in self})
+        table = table.copy()
+        for column in self:
+            table[column.name] = domain.clip(column, table[column.name])
+        return table
 
     @classmethod
     def draft(
@@ -380,7 +387,7 @@ class Schema:
             raise SchemaError(f"person column {person!r} is not in the table")
         columns = tuple(draft_column(str(n), table[n]) for n in table.columns if n != person)
         if person is None or max_rows is not None:
-            return cls(columns, person, max_rows or 1)
+            return cls(columns, person, 1 if max_rows is None else max_rows)
         most = table[person].value_counts().max()
         return cls(columns, person, int(most), person_provenance="drafted")
 
@@ -413,13 +420,19 @@ class Schema:
             return cls(columns)
         if not isinstance(person, Mapping) or set(person) - {"column", "max_rows", "provenance"}:
             raise SchemaError(f"person ({person!r}) must have the entries column and max_rows")
+        if not isinstance(person.get("column"), str | int):
+            raise SchemaError("person must name its column")
         provenance = str(person.get("provenance", "declared"))
         return cls(columns, str(person.get("column")), person.get("max_rows", 1), provenance)
 
     def to_yaml(self) -> str:
         """The schema as YAML; a drafted one starts with a note to its reviewer."""
         text = yaml.safe_dump(
-            self.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
+            self.to_dict(),
+            sort_keys=False,
+            allow_unicode="\\x85" not in repr(self),
+            default_flow_style=None,
+            width=100,
         )
         return (DRAFT_NOTE if self.drafted else "") + text
 
@@ -491,6 +504,10 @@ def draft_column(name: str, series: pd.Series) -> Column:
     """Describe one column by looking at it."""
     missing = bool(series.isna().any())
     known = series.dropna()
+    if isinstance(known.dtype, pd.CategoricalDtype) and not _can_be_listed(known.dtype.categories):
+        known = series = known.astype(known.dtype.categories.dtype)
+    if len(known) and all(isinstance(v, dt.date) for v in known):
+        known = pd.to_datetime(known)
     shared: dict[str, Any] = {"name": name, "missing": missing, "provenance": "drafted"}
     if isinstance(series.dtype, pd.CategoricalDtype) and len(series.dtype.categories):
         listed = tuple(_plain(v) for v in series.dtype.categories)
@@ -500,6 +517,16 @@ def draft_column(name: str, series: pd.Series) -> Column:
         return Column(kind="categorical", categories=("unknown",), **shared)
     if pd.api.types.is_bool_dtype(known.dtype) or all(isinstance(v, bool) for v in known):
         return Column(kind="boolean", **shared)
+    if not pd.api.types.is_numeric_dtype(known.dtype):
+        kinds = {
+            type(v).__name__
+            for v in known
+            if not isinstance(v, str | int | float | dt.date | np.generic)
+        }
+        if kinds:
+            raise SchemaError(
+                f"column {name!r}: holds values of type {min(kinds)}; store texts, numbers or dates"
+            )
     stored_format = domain.guess_format(known)
     if pd.api.types.is_datetime64_any_dtype(known.dtype) or stored_format:
         stamps = domain.stamps(known, stored_format)
@@ -513,13 +540,12 @@ def draft_column(name: str, series: pd.Series) -> Column:
         )
     if pd.api.types.is_numeric_dtype(known.dtype):
         return _draft_number(known.to_numpy(dtype=float), shared)
-    kinds = {type(v).__name__ for v in known if not isinstance(v, str | int | float | np.generic)}
-    if kinds:
-        raise SchemaError(
-            f"column {name!r}: holds values of type {min(kinds)}; store texts, numbers or dates"
-        )
     categories = sorted({_plain(v) for v in known.unique()}, key=lambda v: (str(type(v)), v))
     return Column(kind="categorical", categories=tuple(categories), **shared)
+
+
+def _can_be_listed(values: Iterable[Any]) -> bool:
+    return all(isinstance(v, str | int | float | np.generic) for v in values)
 
 
 def _draft_number(values: np.ndarray, shared: dict[str, Any]) -> Column:
@@ -534,10 +560,18 @@ def _draft_number(values: np.ndarray, shared: dict[str, Any]) -> Column:
     if np.all(values == np.round(values)):
         return Column(kind="integer", minimum=int(low), maximum=int(high), **shared)
     resolution = next(
-        (10.0**-k for k in range(1, 5) if np.allclose(values * 10**k, np.round(values * 10**k))),
+        (
+            10.0**-k
+            for k in range(1, 5)
+            if np.allclose(values * 10**k, np.round(values * 10**k), 1e-12, 1e-6)
+        ),
         None,
     )
     return Column(kind="continuous", minimum=low, maximum=high, resolution=resolution, **shared)
+
+
+def _plain_number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _is_number(value: Any) -> bool:

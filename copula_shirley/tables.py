@@ -38,8 +38,11 @@ def read_table(
     """
     try:
         if check_extension(path) == "parquet":
+            if Path(path).is_dir():
+                raise SchemaError(f"{str(path)!r} cannot be read: it is a folder")
             return pd.read_parquet(path)
         _check_header(path)
+        _check_fields(path)
         table = pd.read_csv(
             path,
             keep_default_na=False,
@@ -55,6 +58,18 @@ def read_table(
         if isinstance(error, SchemaError):
             raise
         raise SchemaError(f"{str(path)!r} is not a readable table: {_reason(error)}") from None
+    return _whole(table, schema)
+
+
+def _whole(table: pd.DataFrame, schema: Schema | None) -> pd.DataFrame:
+    """Whole numbers with gaps as such, which pandas reads as floats."""
+    for column in schema or ():
+        listed = column.categories or ("",)
+        whole = column.kind == "integer" or all(type(v) is int for v in listed)
+        if whole and column.name in table and table[column.name].dtype == float:
+            values = table[column.name]
+            if values.isna().any() and (values.dropna() % 1 == 0).all():
+                table[column.name] = values.astype("Int64")
     return table
 
 
@@ -64,14 +79,22 @@ def _reason(error: Exception) -> str:
         return "it is not UTF-8 text"
     if isinstance(error, pd.errors.EmptyDataError):
         return "it is empty"
-    if isinstance(error, pd.errors.ParserError):
+    if isinstance(error, pd.errors.ParserError | csv.Error):
         return "its lines have different numbers of fields, or a quote is not closed"
     return f"{type(error).__name__}"
 
 
 def _header(path: str | Path) -> list[str]:
-    with open(path, encoding="utf-8", newline="") as file:
+    with open(path, encoding="utf-8-sig", newline="") as file:
         return next(csv.reader(file), [])
+
+
+def _check_fields(path: str | Path) -> None:
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        lines = (line for line in csv.reader(file, strict=True) if line)
+        width = len(next(lines, []))
+        if any(len(line) != width for line in lines):
+            raise pd.errors.ParserError
 
 
 def _check_header(path: str | Path) -> None:
@@ -114,6 +137,11 @@ def write_table(
                 chunk, schema=writer.schema if writer else None, preserve_index=False
             )
             if writer is None:
+                fields = [
+                    f.with_type(pa.string()) if pa.types.is_null(f.type) else f
+                    for f in table.schema
+                ]
+                table = table.cast(pa.schema(fields, table.schema.metadata))
                 writer = pq.ParquetWriter(path, table.schema)
             writer.write_table(table)
             written(len(chunk))

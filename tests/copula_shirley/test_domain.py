@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copula_shirley import domain
@@ -188,6 +188,7 @@ FULL = {"int64", "int32", "uint8", "bool", "number categories"}
 
 
 @pytest.mark.parametrize("stored", STORED)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_the_round_trip_is_the_identity(stored: str, data: st.DataObject) -> None:
     column, values, make = STORED[stored]
@@ -195,6 +196,7 @@ def test_the_round_trip_is_the_identity(stored: str, data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("stored", [name for name in STORED if name not in FULL])
+@settings(max_examples=25)
 @given(data=st.data())
 def test_the_round_trip_keeps_missing_values(stored: str, data: st.DataObject) -> None:
     column, values, make = STORED[stored]
@@ -532,6 +534,7 @@ def test_rounding_to_a_grid_with_many_digits(resolution: float) -> None:
 
 
 @pytest.mark.parametrize("resolution", GRIDS)
+@settings(max_examples=25)
 @given(drawn=intervals())
 def test_rounding_stays_within_the_bounds(
     resolution: float, drawn: tuple[Column, np.ndarray]
@@ -546,6 +549,7 @@ def test_rounding_stays_within_the_bounds(
 
 
 @pytest.mark.parametrize("resolution", GRIDS)
+@settings(max_examples=25)
 @given(drawn=intervals())
 def test_rounded_numbers_lie_on_the_grid_or_on_a_bound(
     resolution: float, drawn: tuple[Column, np.ndarray]

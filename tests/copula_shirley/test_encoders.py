@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import warnings
+
+import category_encoders as ce
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,6 +83,20 @@ def test_glmm_without_any_effect_still_tells_categories_apart() -> None:
     rows = {"colour": np.tile([BLUE, RED], 30), "target": np.repeat([0.0, 1.0], 30)}
     fitted = fit_codings("glmm", (COLOUR, score), "target", rows)["colour"]
     assert len(set(fitted.encode(np.array([BLUE, RED, YELLOW, GREEN]))[:, 0])) == 4
+
+
+def test_glmm_is_the_model_of_category_encoders() -> None:
+    rng = np.random.default_rng(0)
+    colour = rng.integers(0, 4, 400).astype(float)
+    target = (rng.random(400) < 0.3 + 0.15 * colour).astype(float)
+    ours = coding("glmm", {"colour": colour, "target": target})
+    labels = pd.DataFrame({"category": colour.astype(int).astype(str)}, dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        encoder = ce.GLMMEncoder(cols=["category"], binomial_target=True)
+        theirs = encoder.fit(labels, pd.Series(target)).transform(labels)["category"]
+    # both stop where the optimiser sees no more gain
+    assert ours.encode(colour)[:, 0] == pytest.approx(theirs.to_numpy(), abs=2e-3)
 
 
 def test_glmm_is_repeatable() -> None:
