@@ -9,7 +9,6 @@ declared minimum, numbers themselves.
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -171,16 +170,13 @@ def _steps(column: Column, moments: pd.Series) -> FloatArray:
 
 def guess_format(known: pd.Series) -> str | None:
     """The format of dates stored as text, or None if this is no such column."""
-    distinct = known.unique()
+    distinct = pd.Series(known.unique(), dtype=object)
     if not all(isinstance(v, str) for v in distinct):
         return None
     for stored_format in TEXT_FORMATS:
-        try:
-            for text in distinct:
-                dt.datetime.strptime(text, stored_format)
-        except ValueError:
-            continue
-        return stored_format
+        again = stamps(distinct, stored_format).dt.strftime(stored_format)
+        if bool((again == distinct).all()):
+            return stored_format
     return None
 
 

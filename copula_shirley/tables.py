@@ -49,6 +49,7 @@ def read_table(
             na_values=["", *missing],
             dtype=_text_columns(path, schema),
             low_memory=False,
+            float_precision="round_trip",
         )
     except FileNotFoundError:
         raise SchemaError(f"{str(path)!r} does not exist") from None
