@@ -182,9 +182,10 @@ def guess_format(known: pd.Series) -> str | None:
 
 def guess_step(moments: pd.Series) -> str:
     """The coarsest step on which all moments lie, from the earliest one."""
-    elapsed = moments - moments.min()
+    elapsed = moments.to_numpy("datetime64[us]").astype("int64")
+    elapsed = elapsed - elapsed.min()
     for step in STEPS:
-        if bool((elapsed % pd.Timedelta(step) == pd.Timedelta(0)).all()):
+        if np.all(elapsed % int(pd.Timedelta(step) / pd.Timedelta("1us")) == 0):
             return step
     return STEPS[-1]
 

@@ -16,6 +16,10 @@ from copula_shirley.schema import Schema
 
 CSV = (".csv",)
 PARQUET = (".parquet", ".pq")
+#: pandas 3 reads decimals exactly and calls asking for it deprecated.
+EXACT_FLOATS: dict[str, Any] = (
+    {"float_precision": "round_trip"} if pd.__version__.startswith("2.") else {}
+)
 
 
 def check_extension(path: str | Path) -> str:
@@ -49,7 +53,7 @@ def read_table(
             na_values=["", *missing],
             dtype=_text_columns(path, schema),
             low_memory=False,
-            float_precision="round_trip",
+            **EXACT_FLOATS,
         )
     except FileNotFoundError:
         raise SchemaError(f"{str(path)!r} does not exist") from None
