@@ -23,7 +23,7 @@ from copula_shirley import artefact, domain
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.privacy import Ledger
-from copula_shirley.schema import Schema
+from copula_shirley.schema import Column, Schema
 
 #: Told the name of the stage and the share of the work that is done.
 Progress = Callable[[str, float], None]
@@ -50,6 +50,8 @@ class Generator(BaseEstimator, ABC):
 
     #: Name on the command line and in saved files.
     name: ClassVar[str]
+    #: Whether rows drawn from it may be published at all.
+    publishable: ClassVar[bool] = True
     ledger_: Ledger
     schema_: Schema
     n_rows_: int
@@ -84,6 +86,23 @@ class Generator(BaseEstimator, ABC):
     @abstractmethod
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Take back what ``_state`` gave."""
+
+    def _size_to_keep(self, rows: int) -> int:
+        """The number of rows that the model remembers; it must not betray a private one."""
+        return rows
+
+    def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
+        """The dtype in which the model stores a column; it must not betray a private one."""
+        return domain.storage(column, series)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """What was learnt, as tables for people; none by default."""
+        self._check_fitted()
+        return {}
+
+    def plot(self, path: str | Path) -> None:
+        """Draw what was learnt."""
+        raise SettingError(f"plot ({str(path)!r}): a {self.name} model has nothing to draw")
 
     # -- what every generator does -------------------------------------------------
 
@@ -127,9 +146,9 @@ class Generator(BaseEstimator, ABC):
         fit_rng, self._sampling_rng = rng.spawn(2)
         self._fit(Rows.of(table, schema), ledger, fit_rng, report)
         self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}
-        self.schema_, self.n_rows_ = schema, len(table)
+        self.schema_, self.n_rows_ = schema, self._size_to_keep(len(table))
         self.columns_ = [str(name) for name in table.columns if name != schema.person]
-        self.dtypes_ = {c.name: domain.storage(c, table[c.name]) for c in schema}
+        self.dtypes_ = {c.name: self._dtype_to_keep(c, table[c.name]) for c in schema}
         self.ledger_ = ledger
         report("done", 1.0)
         return self
@@ -177,6 +196,8 @@ class Generator(BaseEstimator, ABC):
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file (JSON and arrays, no row, no pickle)."""
         self._check_fitted()
+        if not self.publishable:
+            raise SettingError(f"a {self.name} model holds the rows themselves; it is never saved")
         state, arrays = self._state()
         header = {
             "generator": self.name,

@@ -32,7 +32,6 @@ from rich.table import Table
 from copula_shirley.api import Generator, find_generator, load
 from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
-from copula_shirley.inspection import plot_trees, trees_table
 from copula_shirley.privacy import Ledger
 from copula_shirley.schema import Schema
 from copula_shirley.tables import check_extension, read_table, write_table
@@ -228,21 +227,14 @@ def inspect(
         sys.stdout.write(generator.ledger_.to_json() + "\n")
         return
     _print_ledger(generator.ledger_)
-    vine = getattr(generator, "vine_", None)
-    if vine is None:
-        if plot:
-            raise SettingError(f"plot ({plot}): this {generator.name} model has no vine to draw")
-        return
-    names = generator.vine_names()
-    edges = trees_table(vine, names)
-    table = Table("tree", "first", "second", "given", "family", "rotation", "tau", title="Vine")
-    for edge in edges.itertuples():
-        cells = (edge.tree, edge.first, edge.second, edge.given, edge.family, edge.rotation)
-        table.add_row(*(escape(str(cell)) for cell in cells), f"{edge.tau:+.3f}")
-    screen.print(table)
+    for title, frame in generator.tables().items():
+        table = Table(*frame.columns, title=title)
+        for row in frame.itertuples(index=False):
+            table.add_row(*(escape(str(cell)) for cell in row))
+        screen.print(table)
     if plot:
-        plot_trees(vine, names, plot)
-        messages.print(f"Trees drawn to {plot}")
+        generator.plot(plot)
+        messages.print(f"Drawn to {escape(str(plot))}")
 
 
 # -- parts of the commands -----------------------------------------------------
@@ -251,6 +243,10 @@ def inspect(
 def _generator(name: str, epsilon: str, seed: int | None, settings: dict[str, Any]) -> Generator:
     """The unfitted generator that the options describe."""
     kind = find_generator(name)
+    if not kind.publishable:
+        raise SettingError(
+            f"model ({name!r}) holds the rows themselves; nothing is published of it"
+        )
     given = {key: value for key, value in settings.items() if value is not None}
     given["epsilon"] = _number_or_none("epsilon", epsilon)
     given["random_state"] = seed

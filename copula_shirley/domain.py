@@ -9,7 +9,7 @@ declared minimum, numbers themselves.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +102,51 @@ def storage(column: Column, series: pd.Series) -> str:
     if column.missing and name.startswith(("int", "uint")):
         return name.replace("uint", "UInt").replace("int", "Int")
     return name
+
+
+def private_storage(column: Column, series: pd.Series) -> str:
+    """The dtype in which synthetic values are stored, whatever single rows hold.
+
+    One missing value turns whole numbers into floats and booleans into objects;
+    one decimal turns a column of whole numbers into floats. Tables that differ
+    in one row get one dtype here.
+    """
+    name = storage(column, series)
+    if column.kind == "integer" and column.missing and name in ("float64", "Int64"):
+        return "Int64"
+    if column.kind == "boolean" and column.missing and name in ("object", "boolean"):
+        return "boolean"
+    if column.kind == "continuous" and name.lower().startswith(("int", "uint")):
+        return "float64"
+    return name
+
+
+class Grid:
+    """The cells of all columns of a schema: rows as small whole numbers, and back.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+    """
+
+    def __init__(self, columns: Iterable[Column]) -> None:
+        self.columns = {column.name: column for column in columns}
+        self.cells = {name: cells(column) for name, column in self.columns.items()}
+        self.sizes = {name: part.size for name, part in self.cells.items()}
+
+    def codes(self, numbers: dict[str, FloatArray]) -> dict[str, NDArray[np.intp]]:
+        """The cell of each number, per column."""
+        return {name: part.index(numbers[name]) for name, part in self.cells.items()}
+
+    def numbers(
+        self, codes: dict[str, NDArray[np.intp]], rng: np.random.Generator
+    ) -> dict[str, FloatArray]:
+        """A number drawn inside each cell, at the column's resolution."""
+        drawn = {}
+        for name, part in self.cells.items():
+            inside = part.spread(part.first[codes[name]], rng)
+            drawn[name] = round_to_resolution(self.columns[name], inside)
+        return drawn
 
 
 def _stored_as(column: Column, values: pd.Series, dtype: str | None) -> pd.Series:

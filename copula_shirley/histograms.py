@@ -30,6 +30,17 @@ def count(numbers: FloatArray, atoms: FloatArray) -> NDArray[np.int64]:
     return np.bincount(where, minlength=len(atoms)).astype(np.int64)
 
 
+def count_cells(codes: NDArray[np.intp], size: int) -> NDArray[np.int64]:
+    """Count how often each cell occurs.
+
+    Examples
+    --------
+    >>> count_cells(np.array([0, 2, 2]), 3).tolist()
+    [1, 0, 2]
+    """
+    return np.bincount(codes, minlength=size).astype(np.int64)
+
+
 def to_mass(noisy_counts: FloatArray) -> FloatArray:
     """Turn noisy counts into a probability mass.
 

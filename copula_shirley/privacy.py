@@ -269,9 +269,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     @property
     def proved(self) -> Total | None:
         """The guarantee of the whole release, or None where there is none."""
-        if self._unprotected or self.budget is None:
-            return None
-        return self.spent
+        return None if self._unprotected else self.spent
 
     # -- for people and for machines ---------------------------------------------
 
@@ -324,7 +322,9 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
 
     def summary(self) -> list[tuple[str, str]]:
         """The label in words: pairs of a heading and what it says."""
-        if self.proved is not None:
+        if self.proved is not None and not self._spends:
+            proved = "epsilon 0: no row was used"
+        elif self.proved is not None:
             proved = f"{self.proved} for the whole release"
             proved += ", if nobody knows the seed" if self.seeded else ""
         elif self.budget is None:

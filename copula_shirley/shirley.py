@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import pandas as pd
 import pyvinecopulib as pv
 from numpy.typing import NDArray
 
@@ -34,6 +36,7 @@ from copula_shirley.domain import Cells, FloatArray
 from copula_shirley.encoders import Coding
 from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.histograms import count, noisy_counts, to_mass
+from copula_shirley.inspection import plot_trees, trees_table
 from copula_shirley.margins import Margin, from_uniforms, left_limits, pseudo_observations
 from copula_shirley.mechanisms import DiffprivlibNoise, NoiseSource, check_mechanism
 from copula_shirley.privacy import Budget, Ledger, check_epsilon
@@ -431,6 +434,17 @@ class CopulaShirley(Generator):
                 [name] if coding.width == 1 else [f"{name}={k}" for k in listed[: coding.width]]
             )
         return [names[j] for j in self._in_vine]
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The vine's edges."""
+        edges = trees_table(self.vine_, self.vine_names()) if self.vine_ else pd.DataFrame()
+        return {"Vine": edges}
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the vine's trees."""
+        if self.vine_ is None:
+            raise SettingError(f"plot ({str(path)!r}): no column varies, there is no vine")
+        plot_trees(self.vine_, self.vine_names(), path)
 
     @property
     def vine_(self) -> pv.Vinecop | None:

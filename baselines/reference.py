@@ -1,0 +1,97 @@
+"""Reference rows of every comparison: the training rows, and the domain alone."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from copula_shirley.api import Generator, Progress, RandomState, Rows
+from copula_shirley.domain import FloatArray, Grid
+from copula_shirley.privacy import Ledger
+from copula_shirley.schema import OnUnknown, Schema
+
+
+class Real(Generator):
+    """Draws the training rows themselves: the ceiling of use, and no privacy at all.
+
+    It refuses to be saved and to be used by the command line, because that
+    would publish the data.
+    """
+
+    name: ClassVar[str] = "real"
+    publishable: ClassVar[bool] = False
+
+    def __init__(
+        self, *, on_unknown: OnUnknown = "refuse", random_state: RandomState = None
+    ) -> None:
+        self.on_unknown = on_unknown
+        self.random_state = random_state
+
+    def _check_settings(self, schema: Schema) -> None:
+        pass
+
+    def _open_ledger(self, schema: Schema) -> Ledger:
+        return Ledger(None)
+
+    def _fit(
+        self,
+        rows: Rows,
+        ledger: Ledger,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        ledger.record_unprotected("rows", "all of them", "the sample is the training rows")
+        self._rows = rows
+
+    def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
+        """All rows once, shuffled; with replacement where more are asked for."""
+        whole = [rng.permutation(len(self._rows)) for _ in range(n // len(self._rows) + 1)]
+        return self._rows.take(np.concatenate(whole)[:n])
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        raise AssertionError("the rows are never saved")
+
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        raise AssertionError("the rows are never saved")
+
+
+class Uniform(Generator):
+    """Draws from the declared domain without a look at the rows: the floor of use."""
+
+    name: ClassVar[str] = "uniform"
+
+    def __init__(
+        self, *, on_unknown: OnUnknown = "refuse", random_state: RandomState = None
+    ) -> None:
+        self.on_unknown = on_unknown
+        self.random_state = random_state
+
+    def _check_settings(self, schema: Schema) -> None:
+        pass
+
+    def _open_ledger(self, schema: Schema) -> Ledger:
+        return Ledger(None)
+
+    def _fit(
+        self,
+        rows: Rows,
+        ledger: Ledger,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> None:
+        ledger.randomness = "no noise is needed"
+        self._grid = Grid(rows.schema)
+
+    def _size_to_keep(self, rows: int) -> int:
+        return 1_000  # the number of rows is a fact about them
+
+    def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
+        codes = {name: rng.integers(0, size, n) for name, size in self._grid.sizes.items()}
+        return self._grid.numbers(codes, rng)
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {}, {}
+
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self._grid = Grid(self.schema_)

@@ -1,0 +1,235 @@
+"""Our PrivBayes against its published rivals, each in an environment of its own.
+
+Run it with ``python -m experiments.benchmarks.baselines [--seeds 3] [--only compas|adult]``.
+COMPAS goes against DataSynthesizer, Adult against dpmm; both need ``python3.11``. Everyone gets
+the same training fold, declared domain, epsilon, number of parents and cores; all else is as
+each has it by default. The accounting is not equal, and the rivals have the easier one:
+
+- their noise is for neighbours with a row more or less, ours for a row replaced (twice as much);
+- DataSynthesizer spends epsilon a second time, on margins;
+- dpmm has a delta, and gives its normalised scores the sensitivity of plain mutual information.
+
+Finished runs are kept, a line of JSON each, in the cache and are not repeated while code,
+settings and machine stay the same; a benchmark that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from rich.console import Console
+from sklearn.metrics import matthews_corrcoef
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from xgboost import XGBClassifier
+
+import baselines
+import copula_shirley
+from baselines import PrivBayes
+from copula_shirley.domain import categories, to_numbers
+from copula_shirley.schema import Column, Schema
+from evaluation import kolmogorov_smirnov
+from experiments import Dataset, load_dataset
+from experiments.benchmarks.rivals.kept import Row, add_row, digest, find_row, read_rows, table_of
+from experiments.benchmarks.rivals.launch import CACHE, DRIVERS, RivalError, declared, launch
+from experiments.showcase import split_fold
+
+#: Data set, number of parents, rival. What dpmm calls degree 2, its default, is one parent.
+CASES = (
+    ("compas", 2, "datasynthesizer"),
+    ("adult", 1, "dpmm"),
+    ("adult", 2, "dpmm"),
+    ("adult", 3, "dpmm"),
+)
+#: In every spec; ``scores`` grows by one when their definition changes.
+SHARED = {"epsilon": 1.0, "delta": 1e-9, "bins": 20, "scores": 1}
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A data set, split."""
+
+    dataset: Dataset
+    train: pd.DataFrame
+    test: pd.DataFrame
+
+    @classmethod
+    def of(cls, name: str) -> Fold:
+        """The fold of the showcase."""
+        dataset = load_dataset(name)
+        return cls(dataset, *split_fold(dataset))
+
+
+# -- scores --------------------------------------------------------------------
+
+
+def scores(fold: Fold, synthetic: pd.DataFrame) -> dict[str, float]:
+    """What synthetic rows are worth on the test fold."""
+    schema = fold.dataset.schema
+    ks = kolmogorov_smirnov(fold.test, synthetic, schema)
+    target = fold.dataset.tasks["binary"]
+    return {
+        "ks": float(np.mean(list(ks.values()))),
+        "tvd2": tvd2(fold.train, fold.test, synthetic, schema),
+        "mcc": task_mcc(synthetic, fold.test, schema, target),
+    }
+
+
+def tvd2(
+    train: pd.DataFrame, test: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, bins: int = 20
+) -> float:
+    """Mean total variation distance over all pairs of columns.
+
+    Numbers are counted in bins between quantiles of the training fold, categories as they are,
+    missing values apart.
+    """
+    sizes: list[int] = []
+    real: list[NDArray[np.int64]] = []
+    fake: list[NDArray[np.int64]] = []
+    for column in schema:
+        edges = _edges(column, to_numbers(column, train[column.name]), bins)
+        sizes.append(len(edges) + 2)
+        for table, codes in ((test, real), (synthetic, fake)):
+            numbers = to_numbers(column, table[column.name])
+            codes.append(np.where(np.isneginf(numbers), 0, 1 + np.searchsorted(edges, numbers)))
+    distances = []
+    for i, j in combinations(range(len(sizes)), 2):
+        shares = [
+            np.bincount(c[i] * sizes[j] + c[j], minlength=sizes[i] * sizes[j]) / len(c[i])
+            for c in (real, fake)
+        ]
+        distances.append(np.abs(shares[0] - shares[1]).sum() / 2)
+    return float(np.mean(distances))
+
+
+def _edges(column: Column, numbers: NDArray[np.float64], bins: int) -> NDArray[np.float64]:
+    if column.kind in ("categorical", "boolean"):
+        return np.arange(len(categories(column)) - 1, dtype=float)
+    shares = np.linspace(0, 1, bins + 1)[1:-1]
+    return np.unique(np.quantile(numbers[np.isfinite(numbers)], shares, method="lower"))
+
+
+def task_mcc(train: pd.DataFrame, test: pd.DataFrame, schema: Schema, target: str) -> float:
+    """Matthews' coefficient on the test rows of a classifier that saw only the others."""
+    x, unseen = (
+        np.column_stack([to_numbers(c, t[c.name]) for c in schema if c.name != target])
+        for t in (train, test)
+    )
+    y, truth = (to_numbers(schema[target], t[target]) for t in (train, test))
+    if len(np.unique(y)) < 2:
+        return 0.0
+    model = XGBClassifier(n_estimators=100, max_depth=6, n_jobs=1, random_state=0)
+    model.fit(np.where(np.isneginf(x), -1, x), y)
+    return float(matthews_corrcoef(truth, model.predict(np.where(np.isneginf(unseen), -1, unseen))))
+
+
+# -- runs ----------------------------------------------------------------------
+
+
+def run(fold: Fold, spec: Row, limit: float) -> Row:
+    """Seconds and scores of one run."""
+    if spec["who"] == "training rows":  # the ceiling
+        return {"fit": 0.0, "sample": 0.0, **scores(fold, fold.train)}
+    return run_ours(fold, spec) if spec["who"] == "ours" else run_rival(fold, spec, limit)
+
+
+def run_ours(fold: Fold, spec: Row) -> Row:
+    """Fit, sample and score our PrivBayes."""
+    model = PrivBayes(spec["epsilon"], degree=spec["degree"], random_state=spec["seed"])
+    start = time.perf_counter()
+    model.fit(fold.train, fold.dataset.schema)
+    fitted = time.perf_counter()
+    synthetic = model.sample(len(fold.dataset.table))
+    seconds = {"fit": fitted - start, "sample": time.perf_counter() - fitted}
+    return {**seconds, **scores(fold, synthetic)}
+
+
+def run_rival(fold: Fold, spec: Row, limit: float) -> Row:
+    """Fit and sample a rival in its environment; a run over the limit has no scores."""
+    schema = fold.dataset.schema
+    domain = {c.name: declared(c, spec["bins"]) for c in schema}
+    job = {**spec, "domain": domain, "rows": len(fold.dataset.table)}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fold.train[list(schema.names)].to_csv(folder / "train.csv", index=False)
+        (folder / "spec.json").write_text(json.dumps(job), encoding="utf-8")
+        try:
+            launch(spec["who"], folder, limit)
+        except subprocess.TimeoutExpired:
+            return {"over": limit}
+        texts = {c.name: str for c in schema if c.kind == "categorical"}
+        synthetic = pd.read_csv(folder / "synthetic.csv", dtype=texts, keep_default_na=False)
+        seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
+    return {**seconds, **scores(fold, schema.validate(synthetic, on_unknown="clip"))}
+
+
+# -- all runs ------------------------------------------------------------------
+
+
+def _code(who: str) -> str:
+    """A hash of the code that makes a row: a change to it makes the kept rows void."""
+    if who == "training rows":
+        return ""
+    if who != "ours":
+        return digest([DRIVERS / f"run_{who}.py", DRIVERS / f"{who}.txt"])
+    ours = (Path(str(package.__file__)).parent for package in (baselines, copula_shirley))
+    return digest(file for folder in ours for file in folder.rglob("*.py"))
+
+
+def _spec(dataset: str, degree: int, who: str, seed: int, cores: int) -> Row:
+    """What must be equal for a kept run to stand for a new one."""
+    machine = f"{platform.node()}, {cores} of {os.cpu_count()} cores"
+    case: Row = {"dataset": dataset, "degree": degree, "who": who, "seed": seed}
+    return {**case, **SHARED, "code": _code(who), "machine": machine}
+
+
+def main() -> None:
+    """Do the runs that are not kept, then print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", choices=("compas", "adult"))
+    parser.add_argument("--timeout", type=float, default=1200, help="seconds for a rival's run")
+    parser.add_argument("--cores", type=int, default=1, help="for everyone, where Linux can tell")
+    parser.add_argument("--fresh", action="store_true", help="repeat runs that are kept")
+    options = parser.parse_args()
+    threadpool_limits(options.cores)
+    if hasattr(os, "sched_setaffinity"):  # children get the same cores
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-options.cores :])
+    console = Console()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    file = CACHE / "baselines.jsonl"
+    kept = [] if options.fresh else read_rows(file)
+    cases = [case for case in CASES if options.only in (None, case[0])]
+    folds = {name: Fold.of(name) for name in {case[0] for case in cases}}
+    rows: list[Row] = []
+    for seed in range(options.seeds):
+        for name, degree, rival in cases:
+            for who in ("training rows", "ours", rival):
+                spec = _spec(name, degree, who, seed, options.cores)
+                row = find_row(kept, spec, options.timeout)
+                if row is None:
+                    console.print(f"{name}, {degree} parents, seed {seed}: {who} ...")
+                    try:
+                        row = spec | run(folds[name], spec, options.timeout)
+                    except RivalError as error:
+                        console.print(f"skipped: {error}", markup=False)
+                        continue
+                    add_row(file, row)
+                rows.append(row)
+    console.print(table_of(rows, cases))
+    console.print(f"rows: {file}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from baselines import PrivBayes
+from baselines.network import Joint, consistent, project
+from baselines.privbayes import Scores, _maximal_sets, score_sensitivity
+from copula_shirley import Column, Schema, SettingError
+
+BINARY = Schema(tuple(Column(c, "integer", minimum=0, maximum=1) for c in "abcde"))
+
+
+def known_network(n: int = 30_000) -> pd.DataFrame:
+    """a -> c <- b, c -> d, (c, d) -> e, with known conditional tables."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.random((2, n)) < [[0.3], [0.6]]).astype(int)
+    c = (rng.random(n) < np.array([[0.1, 0.7], [0.8, 0.2]])[a, b]).astype(int)
+    d = (rng.random(n) < np.array([0.25, 0.85])[c]).astype(int)
+    e = (rng.random(n) < np.array([[0.9, 0.3], [0.4, 0.1]])[c, d]).astype(int)
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": d, "e": e})
+
+
+def test_noise_off_recovers_a_known_network() -> None:
+    synthetic = (
+        PrivBayes(None, degree=2, random_state=0).fit(known_network(), BINARY).sample(60_000)
+    )
+    shares = synthetic.groupby(["a", "b"])["c"].mean()
+    # 3,600 rows and more per group: standard error below .008; the training rows add theirs
+    assert shares.to_numpy() == pytest.approx([0.1, 0.7, 0.8, 0.2], abs=0.03)
+    assert synthetic.groupby("c")["d"].mean().to_numpy() == pytest.approx([0.25, 0.85], abs=0.03)
+    assert synthetic.groupby(["c", "d"])["e"].mean().to_numpy() == pytest.approx(
+        [0.9, 0.3, 0.4, 0.1], abs=0.03
+    )
+
+
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("mechanism", ["geometric", "laplace"])
+def test_noise_on_counts_is_what_the_ledger_implies(neighbours: str, mechanism: str) -> None:
+    """A published port used the scale for probabilities on counts: n times too small."""
+    table = known_network(500)
+    gaps, scales = [], []
+    for seed in range(250):
+        model = PrivBayes(
+            1.0, degree=2, mechanism=mechanism, neighbours=neighbours, random_state=seed
+        ).fit(table, BINARY)
+        for spend in model.ledger_.spends:
+            if spend.stage != "table":
+                continue
+            names = spend.what.split(" x ")
+            exact = np.zeros([2] * len(names))
+            np.add.at(exact, tuple(table[name] for name in names), 1)
+            gaps.append(np.abs(model.released_[f"table {spend.what}"] - exact.ravel()).mean())
+            scales.append(model.ledger_.sensitivity().l1 / spend.epsilon)
+    assert len(set(np.round(scales, 9))) == 1
+    # 750 tables of 8 cells: 1.3 % standard error
+    assert np.mean(gaps) == pytest.approx(scales[0], rel=0.05)
+    # 5 columns, degree 2: three tables share 70 % of epsilon
+    size = 0.98 if neighbours == "add-remove" else 1.0
+    reach = 2 if neighbours == "replace-one" else 1
+    assert scales[0] == pytest.approx(reach * 3 / (0.7 * size))
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, None])
+@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
+def test_the_whole_budget_is_spent_and_proved(degree: int | None, neighbours: str) -> None:
+    model = PrivBayes(0.7, degree=degree, neighbours=neighbours, random_state=0)
+    ledger = model.fit(known_network(2000), BINARY).ledger_
+    assert ledger.proved is not None and ledger.proved.epsilon == pytest.approx(0.7)
+    assert len([s for s in ledger.spends if s.stage == "network"]) == 4
+
+
+def score_of(rows: list[tuple[int, int]], score: str) -> float:
+    codes = {"x": np.array([r[0] for r in rows]), "y": np.array([r[1] for r in rows])}
+    return Scores(codes, {"x": 2, "y": 3}, score)("x", ("y",))
+
+
+@pytest.mark.parametrize(
+    ("score", "neighbours"),
+    [("R", "replace-one"), ("R", "add-remove"), ("mutual-information", "replace-one")],
+)
+def test_score_sensitivity_by_brute_force(score: str, neighbours: str) -> None:
+    """All tables of 5 rows over 2 x 3 values up to order, and all their neighbours."""
+    values = list(product(range(2), range(3)))
+    rng = np.random.default_rng(0)
+    worst, n = 0.0, 5
+    for _ in range(400):
+        rows = [values[i] for i in rng.integers(0, 6, n)]
+        for new in values:
+            other = [*rows[:-1], new] if neighbours == "replace-one" else [*rows, new]
+            worst = max(worst, abs(score_of(rows, score) - score_of(other, score)))
+    assert 0.4 < worst <= score_sensitivity(score, neighbours, n) + 1e-9
+
+
+def test_scores_by_hand() -> None:
+    # x equals y on 4 rows: joint 2, 0, 0, 2 against expected 1 each
+    rows = [(0, 0), (0, 0), (1, 1), (1, 1)]
+    assert score_of(rows, "R") == pytest.approx(2.0)
+    assert score_of(rows, "mutual-information") == pytest.approx(4 * np.log(2))
+    assert score_of([(0, 0), (0, 1), (1, 0), (1, 1)], "R") == 0
+
+
+@given(arrays(float, st.integers(1, 30), elements=st.floats(-50, 50)), st.floats(0.5, 100))
+def test_projection_is_non_negative_with_the_right_total(noisy: np.ndarray, total: float) -> None:
+    got = project(noisy, total)
+    assert np.all(got >= 0)
+    assert got.sum() == pytest.approx(total)
+
+
+def test_projection_by_hand() -> None:
+    assert project(np.array([5.0, 3.0, -9.0]), 6.0).tolist() == [4.0, 2.0, 0.0]
+
+
+def test_consistent_tables_agree_on_shared_columns() -> None:
+    rng = np.random.default_rng(0)
+    noisy = [
+        Joint(("a", "b"), rng.random((3, 4)) * 100 - 10),
+        Joint(("b", "c"), rng.random((4, 5)) * 60 - 10),
+    ]
+    first, second = consistent(noisy, 500.0)
+    shared = [joint.sum_to(("b",)).mass for joint in (first, second)]
+    assert shared[0] == pytest.approx(shared[1], rel=0.02)
+    assert first.mass.sum() == pytest.approx(500, rel=0.02)
+    assert np.all(first.mass >= 0) and np.all(second.mass >= 0)
+
+
+def test_a_table_sums_to_any_order_of_its_columns() -> None:
+    mass = np.arange(24.0).reshape(2, 3, 4)
+    joint = Joint(("a", "b", "c"), mass).sum_to(("c", "a"))
+    assert joint.mass.tolist() == mass.sum(axis=1).T.tolist()
+
+
+def test_drawing_follows_the_table_and_never_an_empty_cell() -> None:
+    joint = Joint(("p", "x"), np.array([[0.0, 3.0, 1.0], [5.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    codes = {"p": np.repeat([0, 1, 2], 20_000)}
+    drawn = joint.draw(codes, 60_000, np.random.default_rng(0))
+    first, second, third = drawn[:20_000], drawn[20_000:40_000], drawn[40_000:]
+    assert np.bincount(first, minlength=3) / 20_000 == pytest.approx([0, 0.75, 0.25], abs=0.015)
+    assert set(second.tolist()) == {0}
+    # parents that the table does not know fall back to the child's own shares
+    assert np.bincount(third, minlength=3) / 20_000 == pytest.approx(
+        [5 / 9, 3 / 9, 1 / 9], abs=0.015
+    )
+
+
+def test_theta_usefulness_by_hand() -> None:
+    sizes = {"x": 2, "p": 3, "q": 4, "r": 10}
+    # 2 x 3 x 4 = 24 fits into 25 cells, 2 x 10 = 20 fits alone
+    assert _maximal_sets("x", ["p", "q", "r"], sizes, 25) == [("p", "q"), ("r",)]
+    assert _maximal_sets("x", ["p", "q", "r"], sizes, 1) == [()]
+
+
+def test_numeric_columns_are_binned_and_drawn_inside_their_bin() -> None:
+    schema = Schema(
+        (
+            Column("money", "continuous", minimum=0, maximum=1000, resolution=0.01),
+            Column("few", "integer", minimum=1, maximum=5),
+        )
+    )
+    rng = np.random.default_rng(0)
+    few = rng.integers(1, 6, 5000)
+    table = pd.DataFrame({"money": np.round(few * 150 + rng.random(5000) * 100, 2), "few": few})
+    synthetic = PrivBayes(None, degree=1, random_state=0).fit(table, schema).sample(5000)
+    assert set(synthetic["few"]) == {1, 2, 3, 4, 5}
+    assert synthetic["money"].nunique() > 1000
+    assert synthetic.groupby("few")["money"].mean().is_monotonic_increasing
+
+
+def test_a_table_too_large_names_columns_and_sizes() -> None:
+    big = Schema(
+        tuple(
+            Column(name, "categorical", categories=tuple(f"{name}{i}" for i in range(500)))
+            for name in ("zip", "job", "school")
+        )
+    )
+    table = pd.DataFrame({c.name: [c.categories[0]] * 20 for c in big})
+    with pytest.raises(SettingError) as error:
+        PrivBayes(1.0, degree=2).fit(table, big)
+    for words in ("degree (2)", "'zip' (500)", "'job' (500)", "1.25e+08"):
+        assert words in str(error.value)
+
+
+def test_people_with_several_rows_need_more_noise() -> None:
+    table = known_network(600).assign(who=np.arange(600) // 3)
+    schema = Schema(BINARY.columns, person="who", max_rows=3)
+    ledger = PrivBayes(1.0, degree=1, random_state=0).fit(table, schema).ledger_
+    assert (ledger.unit, ledger.sensitivity().l1) == ("person", 6)
+    assert any(s.stage == "size" for s in ledger.spends)  # a person replaced may change n
+
+
+def test_the_network_can_be_read_and_drawn(tmp_path: Path) -> None:
+    model = PrivBayes(None, degree=2, random_state=0).fit(known_network(2000), BINARY)
+    network = model.tables()["Network"]
+    assert sorted(network["column"]) == list("abcde")
+    seen: set[str] = set()
+    for row in network.itertuples():
+        assert set(filter(None, row.parents.split(", "))) <= seen
+        seen.add(row.column)
+    model.plot(tmp_path / "network.png")
+    assert (tmp_path / "network.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("degree", 0),
+        ("degree", 1.5),
+        ("theta", -1),
+        ("score", "F"),
+        ("network_share", 0),
+        ("bins", 0),
+        ("mechanism", "gaussian"),
+        ("epsilon", float("nan")),
+    ],
+)
+def test_bad_settings(setting: str, value: object) -> None:
+    with pytest.raises(
+        SettingError, match=setting if setting != "mechanism" else "delta|mechanism"
+    ):
+        PrivBayes(**{setting: value}).fit(known_network(50), BINARY)  # type: ignore[arg-type]
+
+
+def test_mutual_information_needs_a_public_size() -> None:
+    with pytest.raises(SettingError, match="mutual-information"):
+        PrivBayes(1.0, score="mutual-information", neighbours="add-remove").fit(
+            known_network(50), BINARY
+        )
