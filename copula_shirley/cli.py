@@ -33,7 +33,7 @@ from copula_shirley.api import Generator, find_generator, load
 from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
 from copula_shirley.privacy import Ledger
-from copula_shirley.schema import Schema
+from copula_shirley.schema import Schema, load_yaml
 from copula_shirley.tables import check_extension, read_table, write_table
 
 app = typer.Typer(
@@ -65,6 +65,10 @@ Threads = Annotated[int | None, typer.Option(help="Threads; one per core by defa
 Seed = Annotated[int | None, typer.Option(help="Repeatable noise and rows: experiments only.")]
 OnUnknownText = Annotated[str | None, typer.Option(help="Values off the schema: refuse or clip.")]
 ShowValues = Annotated[bool, typer.Option(help="Quote private values in error messages.")]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Any setting of the model, e.g. --set degree=2; repeatable."),
+]
 Missing = Annotated[
     list[str] | None, typer.Option(help="Text that stands for a missing value; repeatable.")
 ]
@@ -123,6 +127,7 @@ def request(
     on_unknown: OnUnknownText = None,
     show_values: ShowValues = False,
     missing: Missing = None,
+    extra: Setting = None,
     quiet: Quiet = False,
 ) -> Request:
     """The options that fit and synthesize share."""
@@ -139,6 +144,7 @@ def request(
         "neighbours": neighbours,
         "threads": threads,
         "on_unknown": on_unknown,
+        **dict(_assignment(text) for text in extra or ()),
     }
     generator = _generator(model, epsilon, seed, settings)
     declared = None if schema_file is None else Schema.read(schema_file)
@@ -240,6 +246,13 @@ def inspect(
 # -- parts of the commands -----------------------------------------------------
 
 
+def _assignment(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise SettingError(f"--set ({text!r}) must be name=value")
+    return name.strip().replace("-", "_"), load_yaml(value)
+
+
 def _generator(name: str, epsilon: str, seed: int | None, settings: dict[str, Any]) -> Generator:
     """The unfitted generator that the options describe."""
     kind = find_generator(name)
@@ -247,16 +260,20 @@ def _generator(name: str, epsilon: str, seed: int | None, settings: dict[str, An
         raise SettingError(
             f"model ({name!r}) holds the rows themselves; nothing is published of it"
         )
+    known = kind._get_param_names()
     given = {key: value for key, value in settings.items() if value is not None}
-    given["epsilon"] = _number_or_none("epsilon", epsilon)
     given["random_state"] = seed
-    if "truncation" in given and given["truncation"] != "auto":
+    if "epsilon" in known:
+        given["epsilon"] = _number_or_none("epsilon", epsilon)
+    if isinstance(given.get("truncation"), str) and given["truncation"] != "auto":
         given["truncation"] = _number_or_none("truncation", given["truncation"], whole=True)
-    if "," in given.get("families", ""):
+    if isinstance(given.get("families"), str) and "," in given["families"]:
         given["families"] = [family.strip() for family in given["families"].split(",")]
-    foreign = [key for key in given if key not in kind._get_param_names()]
+    foreign = [key for key in given if key not in known]
     if foreign:
-        raise SettingError(f"--{foreign[0].replace('_', '-')} is no setting of model {name!r}")
+        raise SettingError(
+            f"{foreign[0]} is no setting of model {name!r}; it has {', '.join(known)}"
+        )
     return kind(**given)
 
 

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from baselines import DPCopula, DPHistogram, PrivBayes, Real, Uniform
 from copula_shirley import CopulaShirley, Generator, PrivacyWarning
-from copula_shirley.schema import Schema
 from evaluation import kolmogorov_smirnov, spearman_drift
 from experiments.datasets import Dataset
 
@@ -42,20 +42,25 @@ class Score:
 
 def variants(target: str, epsilon: float) -> dict[str, Generator]:
     """The generators to compare."""
-    shared: dict[str, Any] = {"epsilon": epsilon, "target": target, "random_state": SEED}
+    noise: dict[str, Any] = {"epsilon": epsilon, "random_state": SEED}
+    vine: dict[str, Any] = {**noise, "target": target}
     return {
-        "CopulaShirley, thesis": CopulaShirley(**shared),
-        "CopulaShirley, thesis, discrete vine": CopulaShirley(**shared, discrete=True),
-        "CopulaShirley, honest margins": CopulaShirley(**shared, accounting="honest"),
-        "CopulaShirley, no noise": CopulaShirley(**{**shared, "epsilon": None}),
+        "real rows": Real(random_state=SEED),
+        "CopulaShirley, thesis": CopulaShirley(**vine),
+        "CopulaShirley, honest margins": CopulaShirley(**vine, accounting="honest"),
+        "PrivBayes, degree 3": PrivBayes(**noise),
+        "PrivBayes, theta-useful": PrivBayes(**noise, degree=None),
+        "DP-Copula, Kendall": DPCopula(**noise),
+        "DP-Copula, MLE": DPCopula(**noise, variant="mle"),
+        "DP-Histogram": DPHistogram(**noise),
+        "uniform": Uniform(random_state=SEED),
     }
 
 
 def score_all(dataset: Dataset, epsilon: float, console: Console) -> list[Score]:
-    """Score every variant, and the training rows themselves as the ceiling."""
+    """Score every variant; real rows are the ceiling and uniform ones the floor."""
     train, test = split_fold(dataset)
-    plain = dataset.schema
-    scores = [_score("training rows (ceiling)", "nothing", "nothing", train, test, plain, 0, 0)]
+    scores = []
     generators = variants(dataset.tasks["binary"], epsilon)
     for label, generator in track(generators.items(), "fit and score", console=console):
         start = time.perf_counter()
@@ -67,8 +72,17 @@ def score_all(dataset: Dataset, epsilon: float, console: Console) -> list[Score]
         drawn = time.perf_counter()
         ledger = generator.ledger_
         claimed, proved = str(ledger.claimed or "nothing"), str(ledger.proved or "nothing")
-        times = fitted - start, drawn - fitted
-        scores.append(_score(label, claimed, proved, synthetic, test, plain, *times))
+        scores.append(
+            Score(
+                label,
+                claimed,
+                proved,
+                kolmogorov_smirnov(test, synthetic, dataset.schema),
+                spearman_drift(test, synthetic, dataset.schema),
+                fitted - start,
+                drawn - fitted,
+            )
+        )
     console.print(_table(scores))
     return scores
 
@@ -81,21 +95,6 @@ def split_fold(dataset: Dataset) -> tuple[pd.DataFrame, pd.DataFrame]:
         units = pd.factorize(table[dataset.person])[0]
     chosen = np.random.default_rng(SEED).random(units.max() + 1) < TEST_SHARE
     return table[~chosen[units]], table[chosen[units]]
-
-
-def _score(
-    label: str,
-    claimed: str,
-    proved: str,
-    synthetic: pd.DataFrame,
-    test: pd.DataFrame,
-    schema: Schema,
-    fit_seconds: float,
-    sample_seconds: float,
-) -> Score:
-    ks = kolmogorov_smirnov(test, synthetic, schema)
-    drift = spearman_drift(test, synthetic, schema)
-    return Score(label, claimed, proved, ks, drift, fit_seconds, sample_seconds)
 
 
 def _table(scores: list[Score]) -> Table:

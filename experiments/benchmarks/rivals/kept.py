@@ -12,6 +12,8 @@ import numpy as np
 from rich.table import Table
 
 Row = dict[str, Any]
+#: With the cells that the schema declares; in the plain equal bins that the rivals have.
+OURS = ("ours", "ours plain")
 MEASURES = ("fit", "sample", "ks", "tvd2", "mcc")
 
 
@@ -46,23 +48,23 @@ def find_row(kept: list[Row], spec: Row, limit: float) -> Row | None:
 
 def table_of(rows: list[Row], cases: list[tuple[str, int, str]]) -> Table:
     """Means over the seeds; the ratios are over the seeds that both have."""
-    table = Table("set", "parents", "who", "seeds", *MEASURES, title="mean over the seeds")
+    table = Table("set", "k", "who", "seeds", *MEASURES, title="k parents; means over the seeds")
     for name, degree, rival in cases:
         case = [row for row in rows if (row["dataset"], row["degree"]) == (name, degree)]
         runs = {
             who: {row["seed"]: row for row in case if row["who"] == who}
-            for who in ("training rows", "ours", rival)
+            for who in ("real", *OURS, rival)
         }
         for who, some in runs.items():
             cells = [_cell(_mean(some.values(), m), some.values(), m) for m in MEASURES]
             table.add_row(name, str(degree), who, str(len(some)), *cells)
-        both = [seed for seed in runs["ours"] if seed in runs[rival]]
-        ours, theirs = ([runs[who][seed] for seed in both] for who in ("ours", rival))
-        ratios = [
-            _cell(float(np.divide(_mean(theirs, m), _mean(ours, m) or np.nan)), theirs, m)
-            for m in MEASURES
-        ]
-        table.add_row(name, str(degree), f"{rival} / ours", str(len(both)), *ratios)
+        for mine in OURS:
+            both = [seed for seed in runs[mine] if seed in runs[rival]]
+            ours, theirs = ([runs[who][seed] for seed in both] for who in (mine, rival))
+            pairs = ((_mean(theirs, m), _mean(ours, m)) for m in MEASURES)
+            ratios = [a / b if a > 0 and b > 0 else float("nan") for a, b in pairs]
+            cells = [_cell(ratio, theirs, m) for ratio, m in zip(ratios, MEASURES, strict=True)]
+            table.add_row(name, str(degree), f"  / {mine}", str(len(both)), *cells)
         table.add_section()
     return table
 
@@ -76,4 +78,5 @@ def _mean(rows: Iterable[Row], measure: str) -> float:
 
 def _cell(number: float, rows: Iterable[Row], measure: str) -> str:
     stopped = measure == "fit" and any("over" in row for row in rows)
-    return "-" if np.isnan(number) else f"{'> ' if stopped else ''}{number:.3g}"
+    digits = 3 if abs(number) < 10 else 0
+    return "-" if np.isnan(number) else f"{'> ' if stopped else ''}{number:.{digits}f}"
