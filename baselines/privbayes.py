@@ -170,6 +170,7 @@ class PrivBayes(Baseline):
         first = names[int(rng.integers(len(names)))]
         network: list[tuple[str, tuple[str, ...]]] = [(first, ())]
         scores = Scores(codes, self._grid.sizes, self.score)
+        reach = self._score_reach(ledger)
         epsilon = None if shares[0] is None else shares[0] / max(len(names) - 1, 1)
         for step in range(1, len(names)):
             progress(f"network {step} of {len(names) - 1}", 0.8 * step / len(names))
@@ -186,11 +187,21 @@ class PrivBayes(Baseline):
                 pick = int(np.argmax(values))
             else:
                 ledger.charge("network", f"choice {step}", "exponential", epsilon)
-                reach = score_sensitivity(self.score, self.neighbours, len(codes[first]))
-                reach *= ledger.rows_per_unit
                 pick = noise.choose(values, epsilon=epsilon, sensitivity=reach)
             network.append(candidates[pick])
         return network
+
+    def _score_reach(self, ledger: Ledger) -> float:
+        """How much one unit can change a score.
+
+        Where the number of rows is public, a unit is a row that is replaced.
+        Else a unit is up to ``ledger.sensitivity().l1`` rows that are added or
+        removed one after the other, each worth the add/remove bound, which holds
+        for every number of rows.
+        """
+        if ledger.neighbours == "replace-one" and ledger.rows_per_unit == 1:
+            return score_sensitivity(self.score, "replace-one", self._public_rows)
+        return score_sensitivity(self.score, "add-remove") * ledger.sensitivity().l1
 
     def _parent_sets(
         self, child: str, chosen: list[str], epsilon: float | None
@@ -323,7 +334,7 @@ class Scores:
         return float((joint[inside] * np.log(joint[inside] / expected[inside])).sum())
 
 
-def score_sensitivity(score: str, neighbours: str, rows: int) -> float:
+def score_sensitivity(score: str, neighbours: str, rows: int = 0) -> float:
     """How much one row can change a score (in counts: n times the paper's).
 
     R, replacement: 3 + 2/n (paper, theorem 4.5). R, add/remove: the joint counts
@@ -332,8 +343,12 @@ def score_sensitivity(score: str, neighbours: str, rows: int) -> float:
     of both is below 2, whatever n. Mutual information, replacement: n times
     2/n log((n + 1)/2) + (n - 1)/n log((n + 1)/(n - 1)) (paper, lemma 4.1).
     """
+    if neighbours == "add-remove":
+        if score != "R":
+            raise AssertionError("mutual information needs a public number of rows")
+        return 2.0
     if score == "R":
-        return 2.0 if neighbours == "add-remove" else 3 + 2 / rows
+        return 3 + 2 / rows
     return float(2 * np.log((rows + 1) / 2) + (rows - 1) * np.log((rows + 1) / max(rows - 1, 1)))
 
 

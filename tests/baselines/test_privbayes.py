@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from baselines import PrivBayes
 from baselines.network import Joint, consistent, project
 from baselines.privbayes import Scores, _maximal_sets, score_sensitivity
-from copula_shirley import Column, Schema, SettingError
+from copula_shirley import Budget, Column, Ledger, Schema, SettingError
 
 BINARY = Schema(tuple(Column(c, "integer", minimum=0, maximum=1) for c in "abcde"))
 
@@ -193,6 +193,22 @@ def test_people_with_several_rows_need_more_noise() -> None:
     ledger = PrivBayes(1.0, degree=1, random_state=0).fit(table, schema).ledger_
     assert (ledger.unit, ledger.sensitivity().l1) == ("person", 6)
     assert any(s.stage == "size" for s in ledger.spends)  # a person replaced may change n
+    # three rows removed and three added, each worth 2
+    assert PrivBayes(1.0)._score_reach(ledger) == 12
+
+
+def test_scores_of_neighbours_with_several_rows_by_brute_force() -> None:
+    values = list(product(range(2), range(3)))
+    rng = np.random.default_rng(1)
+    ledger = Ledger(Budget(1.0), unit="person", rows_per_unit=2)
+    worst = 0.0
+    for _ in range(2000):
+        rows = [values[i] for i in rng.integers(0, 6, 4)]
+        before, after = (
+            rows + [values[i] for i in rng.integers(0, 6, rng.integers(0, 3))] for _ in range(2)
+        )
+        worst = max(worst, abs(score_of(before, "R") - score_of(after, "R")))
+    assert worst <= PrivBayes(1.0)._score_reach(ledger)
 
 
 def test_the_network_can_be_read_and_drawn(tmp_path: Path) -> None:
