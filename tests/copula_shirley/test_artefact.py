@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -152,13 +153,18 @@ def test_foreign_files_are_refused(kind: str, tmp_path: Path) -> None:
 
 
 def test_an_array_that_needs_pickle_is_refused(saved: Path, tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return os.mkdir, (str(tmp_path / "sprung"),)
+
     evil = io.BytesIO()
-    np.save(evil, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    np.save(evil, np.array([Trap()], dtype=object), allow_pickle=True)
     with zipfile.ZipFile(saved) as old, zipfile.ZipFile(tmp_path / "evil", "w") as new:
         new.writestr("model.json", old.read("model.json"))
         new.writestr("atoms_0.npy", evil.getvalue())
     with pytest.raises(ArtefactError, match="evil"):
         load(tmp_path / "evil")
+    assert not (tmp_path / "sprung").exists()
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:

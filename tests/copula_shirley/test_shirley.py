@@ -52,6 +52,9 @@ def test_honest_accounting_mends_the_histograms_and_not_the_vine(
     stages = {use.stage for use in ledger.unprotected}
     assert "bins" not in stages and "vine" in stages
     assert ledger.proved is None
+    # the bins are those of the schema, whether or not they occur in the rows
+    for column in people_schema:
+        assert len(model._margins[column.name][0].atoms) == column.size
 
 
 def test_no_noise_spends_nothing_and_protects_nothing(
