@@ -12,15 +12,8 @@ from copula_shirley.privacy import Ledger
 from copula_shirley.schema import OnUnknown, Schema
 
 
-class Real(Generator):
-    """Draws the training rows themselves: the ceiling of use, and no privacy at all.
-
-    It refuses to be saved and to be used by the command line, because that
-    would publish the data.
-    """
-
-    name: ClassVar[str] = "real"
-    publishable: ClassVar[bool] = False
+class _Reference(Generator):
+    """A generator without settings and without a budget."""
 
     def __init__(
         self, *, on_unknown: OnUnknown = "refuse", random_state: RandomState = None
@@ -33,6 +26,17 @@ class Real(Generator):
 
     def _open_ledger(self, schema: Schema) -> Ledger:
         return Ledger(None)
+
+
+class Real(_Reference):
+    """Draws the training rows themselves: the ceiling of use, and no privacy at all.
+
+    It refuses to be saved and to be used by the command line, because that
+    would publish the data.
+    """
+
+    name: ClassVar[str] = "real"
+    publishable: ClassVar[bool] = False
 
     def _fit(
         self,
@@ -56,22 +60,10 @@ class Real(Generator):
         raise AssertionError("the rows are never saved")
 
 
-class Uniform(Generator):
+class Uniform(_Reference):
     """Draws from the declared domain without a look at the rows: the floor of use."""
 
     name: ClassVar[str] = "uniform"
-
-    def __init__(
-        self, *, on_unknown: OnUnknown = "refuse", random_state: RandomState = None
-    ) -> None:
-        self.on_unknown = on_unknown
-        self.random_state = random_state
-
-    def _check_settings(self, schema: Schema) -> None:
-        pass
-
-    def _open_ledger(self, schema: Schema) -> Ledger:
-        return Ledger(None)
 
     def _fit(
         self,
