@@ -12,6 +12,7 @@ from copula_shirley.errors import (
 from copula_shirley.privacy import Budget, Ledger
 from copula_shirley.schema import Column, Schema
 from copula_shirley.shirley import CopulaShirley
+from copula_shirley.tables import read_table
 
 __all__ = [
     "ArtefactError",
@@ -27,4 +28,5 @@ __all__ = [
     "SettingError",
     "ShirleyError",
     "load",
+    "read_table",
 ]

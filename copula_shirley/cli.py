@@ -6,6 +6,7 @@ Errors are one line on stderr and exit code 2; nothing is half-written.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -33,7 +34,7 @@ from copula_shirley.api import Generator, find_generator, load
 from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
 from copula_shirley.privacy import Ledger
-from copula_shirley.schema import Schema, load_yaml
+from copula_shirley.schema import Schema, draft_notes, load_yaml
 from copula_shirley.tables import check_extension, read_table, write_table
 
 app = typer.Typer(
@@ -49,10 +50,16 @@ Data = Annotated[Path, typer.Argument(help="Table to learn from, .csv or .parque
 SchemaFile = Annotated[
     Path | None, typer.Option("--schema", help="Declared domain (YAML); see 'shirley schema'.")
 ]
-Model = Annotated[str, typer.Option("--model", help="Generator to fit.")]
+Model = Annotated[
+    str, typer.Option("--model", help="copula-shirley, privbayes, dp-copula, dp-histogram ...")
+]
 Epsilon = Annotated[str, typer.Option(help="Privacy parameter, or 'none' for no noise.")]
-Delta = Annotated[float | None, typer.Option(help="Delta of the Gaussian mechanism.")]
-Encoder = Annotated[str | None, typer.Option(help="ordinal, onehot, woe or glmm.")]
+Delta = Annotated[
+    float | None, typer.Option(help="Delta of the Gaussian mechanism (default 0.001).")
+]
+Encoder = Annotated[
+    str | None, typer.Option(help="ordinal, onehot, woe (default, needs --target), glmm.")
+]
 Target = Annotated[str | None, typer.Option(help="Column that woe and glmm look at.")]
 MechanismName = Annotated[str | None, typer.Option(help="laplace, geometric or gaussian.")]
 Split = Annotated[float | None, typer.Option(help="Share of the histogram rows, in (0, 1).")]
@@ -86,7 +93,12 @@ def schema(
     missing: Missing = None,
 ) -> None:
     """Draft a schema from a table, for review; it is printed unless -o is given."""
-    text = Schema.draft(read_table(data, missing=missing or ()), person=person).to_yaml()
+    _check_apart([data], [output])
+    table = read_table(data, missing=missing or ())
+    draft = Schema.draft(table, person=person)
+    for note in draft_notes(table, draft):
+        messages.print(f"[yellow]note:[/] {escape(note)}", soft_wrap=True)
+    text = draft.to_yaml()
     if output is None:
         sys.stdout.write(text)
         return
@@ -101,6 +113,7 @@ class Request:
 
     generator: Generator
     data: Path
+    schema_file: Path | None
     declared: Schema | None
     missing: tuple[str, ...]
     show_values: bool
@@ -148,7 +161,7 @@ def request(
     }
     generator = _generator(model, epsilon, seed, settings)
     declared = None if schema_file is None else Schema.read(schema_file)
-    return Request(generator, data, declared, tuple(missing or ()), show_values, quiet)
+    return Request(generator, data, schema_file, declared, tuple(missing or ()), show_values, quiet)
 
 
 def shares_request(command: Callable[..., None]) -> Callable[..., None]:
@@ -174,6 +187,7 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
 ) -> None:
     """Fit a generator to a table and save it."""
+    _check_apart([asked.data, asked.schema_file], [output])
     with atomic_path(output) as partial:
         _fit(asked)
         asked.generator.save(partial)
@@ -190,6 +204,7 @@ def sample(
 ) -> None:
     """Draw synthetic rows from a saved model."""
     kind = check_extension(output)
+    _check_apart([model], [output])
     generator = load(model)
     with atomic_path(output) as partial:
         _draw(generator, rows, seed, partial, kind, quiet)
@@ -209,6 +224,7 @@ def synthesize(
     kind = check_extension(output)
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
+    _check_apart([asked.data, asked.schema_file], [output, save_model])
     with ExitStack() as files:
         table_file = files.enter_context(atomic_path(output))
         model_file = files.enter_context(atomic_path(save_model)) if save_model else None
@@ -244,6 +260,17 @@ def inspect(
 
 
 # -- parts of the commands -----------------------------------------------------
+
+
+def _check_apart(inputs: list[Path | None], outputs: list[Path | None]) -> None:
+    """Refuse to write over what is read, or two results into one file."""
+    taken = {path.resolve() for path in inputs if path}
+    for path in outputs:
+        if path is None:
+            continue
+        if path.resolve() in taken:
+            raise SettingError(f"output ({str(path)!r}) must be another file than the others")
+        taken.add(path.resolve())
 
 
 def _assignment(text: str) -> tuple[str, Any]:
@@ -291,6 +318,9 @@ def _fit(asked: Request) -> None:
     """Read, check and fit; what is wrong with the input shows before the fit starts."""
     table = read_table(asked.data, asked.declared, asked.missing)
     schema_ = asked.declared or Schema.draft(table)
+    if asked.declared is None and not asked.quiet:
+        for note in draft_notes(table, schema_):
+            messages.print(f"[yellow]note:[/] {escape(note)}", soft_wrap=True)
     asked.generator._check_settings(schema_)
     schema_.validate(table, on_unknown=asked.generator.on_unknown, show_values=asked.show_values)
     with warnings.catch_warnings(record=True) as caught:
@@ -363,6 +393,8 @@ def _print_ledger(ledger: Ledger) -> None:
 
 def main() -> None:
     """Run the command; every fault of the input is one line and exit code 2."""
+    # a terminated command cleans up like an interrupted one
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         if app(standalone_mode=False) == 130:  # what typer makes of an interrupt
             raise KeyboardInterrupt

@@ -544,6 +544,32 @@ def draft_column(name: str, series: pd.Series) -> Column:
     return Column(kind="categorical", categories=tuple(categories), **shared)
 
 
+def draft_notes(table: pd.DataFrame, schema: Schema) -> list[str]:
+    """What a curator should look at first in a drafted schema; no value is quoted."""
+    notes = []
+    for column in schema:
+        if column.kind != "categorical":
+            continue
+        known = table[column.name].dropna()
+        if len(column.categories) > MOSTLY * len(known) and len(known) > FEW:
+            notes.append(
+                f"column {column.name!r}: nearly every row has a value of its own; if it "
+                "identifies people, drop it or make it the person column"
+            )
+        texts = known.map(lambda value: isinstance(value, str))
+        numeric = pd.to_numeric(known[texts], errors="coerce").notna()
+        if MOSTLY < numeric.mean() < 1:
+            notes.append(
+                f"column {column.name!r}: nearly all values are numbers; if a text stands for "
+                "missing ones, name it with --missing"
+            )
+    return notes
+
+
+#: What counts as nearly all, and as too few rows to say so.
+MOSTLY, FEW = 0.8, 20
+
+
 def _can_be_listed(values: Iterable[Any]) -> bool:
     return all(isinstance(v, str | int | float | np.generic) for v in values)
 
@@ -554,8 +580,8 @@ def _draft_number(values: np.ndarray, shared: dict[str, Any]) -> Column:
         raise SchemaError(f"column {shared['name']!r}: holds infinite values; none may occur")
     if max(abs(low), abs(high)) > LARGEST_EXACT_INTEGER:
         raise SchemaError(
-            f"column {shared['name']!r}: holds numbers beyond 2**53, which are not exact; "
-            "store them as text"
+            f"column {shared['name']!r}: holds numbers beyond 2**53, which are not exact; drop it, "
+            "make it the person column, or declare it categorical with texts in a schema"
         )
     if np.all(values == np.round(values)):
         return Column(kind="integer", minimum=int(low), maximum=int(high), **shared)

@@ -103,8 +103,10 @@ def _check_fields(path: str | Path) -> None:
 
 
 def _check_header(path: str | Path) -> None:
-    """Refuse duplicate columns, which pandas renames without a word."""
+    """Refuse duplicate columns, which pandas renames without a word, and other separators."""
     names = _header(path)
+    if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
+        raise SchemaError(f"{str(path)!r} must separate its fields by commas, not by ; or tabs")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise SchemaError(f"column {twice[0]!r} stands twice in {str(path)!r}; names must differ")
@@ -113,13 +115,19 @@ def _check_header(path: str | Path) -> None:
 def _text_columns(path: str | Path, schema: Schema | None) -> dict[Any, type]:
     """Columns to read as text: texts, dates as text, and people ("007" is not 7)."""
     if schema is None:
-        return {}
+        return _leading_zeros(path)
     texts = {
         column.name
         for column in schema
         if column.format or any(isinstance(c, str) for c in column.categories)
     }
     return dict.fromkeys((texts | {schema.person}) & set(_header(path)), str)
+
+
+def _leading_zeros(path: str | Path) -> dict[Any, type]:
+    """Columns with texts such as 01234, which are codes and no numbers."""
+    texts = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    return {name: str for name in texts if texts[name].str.match(r"0\d").any()}
 
 
 def write_table(

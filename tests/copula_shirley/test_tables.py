@@ -410,3 +410,15 @@ def test_an_error_between_chunks_is_passed_on(tmp_path: Path, name: str) -> None
 
     with pytest.raises(RuntimeError, match="no more"):
         write_table(tmp_path / name, chunks(), check_extension(name), lambda _: None)
+
+
+def test_codes_with_leading_zeros_stay_text_without_a_schema(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("zip,n\n01234,10\n98765,20\n")
+    assert read_table(tmp_path / "t.csv")["zip"].tolist() == ["01234", "98765"]
+    assert read_table(tmp_path / "t.csv")["n"].tolist() == [10, 20]
+
+
+def test_another_separator_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;b\n1;2\n")
+    with pytest.raises(SchemaError, match="commas"):
+        read_table(tmp_path / "t.csv")
