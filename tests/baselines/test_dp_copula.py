@@ -152,6 +152,14 @@ def test_repair_gives_a_correlation_matrix() -> None:
     assert nearest_correlation(fine) == pytest.approx(fine)
 
 
+def test_repair_finds_highams_nearest_matrix() -> None:
+    """The example of Higham (2002), section 4: distance .5278 to the nearest matrix."""
+    matrix = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
+    repaired = nearest_correlation(matrix)
+    assert np.linalg.norm(matrix - repaired) == pytest.approx(0.5278, abs=1e-3)
+    assert repaired[0, 1] == pytest.approx(0.7607, abs=1e-3)
+
+
 def test_efpa_beats_plain_noise_on_a_smooth_histogram() -> None:
     cells = np.arange(256)
     counts = np.round(400 * np.exp(-(((cells - 100) / 40) ** 2))).astype(np.int64)
