@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
+from copula_shirley import domain
 from copula_shirley.api import Generator, Progress, RandomState, Rows
 from copula_shirley.domain import FloatArray, Grid
 from copula_shirley.privacy import Ledger
-from copula_shirley.schema import OnUnknown, Schema
+from copula_shirley.schema import Column, OnUnknown, Schema
 
 
 class _Reference(Generator):
@@ -74,6 +76,9 @@ class Uniform(_Reference):
     ) -> None:
         ledger.randomness = "no noise is needed"
         self._grid = Grid(rows.schema)
+
+    def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
+        return domain.private_storage(column, series)
 
     def _size_to_keep(self, rows: int) -> int:
         return 1_000  # the number of rows is a fact about them

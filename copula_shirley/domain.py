@@ -31,6 +31,8 @@ DEFAULT_CELLS = 100
 LARGEST_EXACT_DOMAIN = 1_000
 LARGEST_DOMAIN = 1_000_000
 TEXT_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d")
+#: The dtype of texts: "str" in pandas 3, "object" in pandas 2.
+TEXT = str(pd.Series(["text"]).dtype)
 STEPS = ("1D", "1h", "1min", "1s", "1ms", "1us")
 
 
@@ -97,6 +99,13 @@ def storage(column: Column, series: pd.Series) -> str:
     if isinstance(series.dtype, pd.CategoricalDtype):
         order = "ordered" if series.dtype.ordered else "unordered"
         return f"category {order}"
+    if pd.api.types.is_float_dtype(series.dtype):  # what pandas makes of nothing but gaps
+        if column.format or any(isinstance(c, str) for c in column.categories):
+            return TEXT
+        if column.kind == "datetime":
+            return "datetime64[us]"
+        if column.kind == "boolean":
+            return "boolean"
     if column.missing and name == "bool":
         return "boolean"
     if column.missing and name.startswith(("int", "uint")):
@@ -112,7 +121,9 @@ def private_storage(column: Column, series: pd.Series) -> str:
     in one row get one dtype here.
     """
     name = storage(column, series)
-    if column.kind == "integer" and column.missing and name in ("float64", "Int64"):
+    listed = column.categories or ("",)
+    whole = column.kind == "integer" or all(type(category) is int for category in listed)
+    if whole and column.missing and name in ("float64", "Int64"):
         return "Int64"
     if column.kind == "boolean" and column.missing and name in ("object", "boolean"):
         return "boolean"

@@ -513,7 +513,11 @@ def draft_column(name: str, series: pd.Series) -> Column:
         listed = tuple(_plain(v) for v in series.dtype.categories)
         ordered = bool(series.dtype.ordered)
         return Column(kind="categorical", categories=listed, ordered=ordered, **shared)
-    if known.empty:  # nothing to see: one placeholder category beside "missing"
+    if known.empty:  # nothing to see: one placeholder of the column's dtype beside "missing"
+        if pd.api.types.is_datetime64_any_dtype(known.dtype):
+            return Column(kind="datetime", minimum="1970-01-01", maximum="1970-01-01", **shared)
+        if pd.api.types.is_float_dtype(known.dtype):
+            return Column(kind="integer", minimum=0, maximum=0, **shared)
         return Column(kind="categorical", categories=("unknown",), **shared)
     if pd.api.types.is_bool_dtype(known.dtype) or all(isinstance(v, bool) for v in known):
         return Column(kind="boolean", **shared)

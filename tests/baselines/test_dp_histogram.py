@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from baselines import DPHistogram
+from baselines import DPHistogram, Uniform
 from copula_shirley import Column, Schema, SettingError
 from copula_shirley.mechanisms import MECHANISMS
 from evaluation import kolmogorov_smirnov
@@ -96,12 +96,30 @@ def test_dtypes_do_not_betray_a_missing_value() -> None:
             Column("i", "integer", minimum=0, maximum=3, missing=True),
             Column("b", "boolean", missing=True),
             Column("f", "continuous", minimum=0, maximum=9),
+            Column("k", "categorical", categories=(1, 2, 3), missing=True),
         )
     )
-    whole = pd.DataFrame({"i": [1, 2] * 9, "b": [True, False] * 9, "f": [1, 2] * 9})
-    gaps = pd.DataFrame({"i": [1, None] * 9, "b": [True, None] * 9, "f": [1.5, 2] * 9})
-    drawn = [DPHistogram(9.0, random_state=0).fit(t, schema).sample(5) for t in (whole, gaps)]
-    assert drawn[0].dtypes.equals(drawn[1].dtypes)
+    shared = {"f": [1, 2] * 9}
+    whole = pd.DataFrame({"i": [1, 2] * 9, "b": [True, False] * 9, "k": [1, 2] * 9, **shared})
+    gaps = pd.DataFrame({"i": [1, None] * 9, "b": [True, None] * 9, "k": [1, None] * 9, **shared})
+    gaps["f"] = [1.5, 2] * 9
+    for kind in (DPHistogram, Uniform):
+        drawn = [kind(random_state=0).fit(t, schema).sample(5) for t in (whole, gaps)]
+        assert drawn[0].dtypes.equals(drawn[1].dtypes)
+
+
+def test_columns_of_nothing_but_gaps_keep_their_kind() -> None:
+    schema = Schema(
+        (
+            Column("t", "categorical", categories=("p", "q"), missing=True),
+            Column("d", "datetime", minimum="2020-01-01", maximum="2020-01-09", missing=True),
+            Column("b", "boolean", missing=True),
+        )
+    )
+    table = pd.DataFrame({name: np.full(30, np.nan) for name in schema.names})
+    synthetic = DPHistogram(0.1, random_state=0).fit(table, schema).sample(200)
+    schema.validate(synthetic)
+    assert synthetic.notna().any().all()
 
 
 @pytest.mark.parametrize(
