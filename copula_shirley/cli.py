@@ -1,4 +1,4 @@
-"""The ``shirley`` command: schema, fit, sample, synthesize, inspect.
+"""The ``shirley`` command: schema, fit, sample, synthesize, inspect, and installed ones.
 
 Errors are one line on stderr and exit code 2; nothing is half-written.
 """
@@ -9,25 +9,17 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
 from copula_shirley.api import Generator, find_generator, load
@@ -36,6 +28,14 @@ from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
 from copula_shirley.privacy import Ledger
 from copula_shirley.schema import Schema, draft_notes, load_yaml
 from copula_shirley.tables import check_extension, read_table, write_table
+from copula_shirley.terminal import (
+    assignment,
+    check_apart,
+    messages,
+    note,
+    progress_bars,
+    screen,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,8 +43,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a traceback with locals would print private values
     help="Synthetic tables from vine copulas, with a privacy label that is true.",
 )
-screen = Console()
-messages = Console(stderr=True)
 
 Data = Annotated[Path, typer.Argument(help="Table to learn from, .csv or .parquet.")]
 SchemaFile = Annotated[
@@ -93,17 +91,16 @@ def schema(
     missing: Missing = None,
 ) -> None:
     """Draft a schema from a table, for review; it is printed unless -o is given."""
-    _check_apart([data], [output])
+    check_apart([data], [output])
     table = read_table(data, missing=missing or ())
     draft = Schema.draft(table, person=person)
-    for note in draft_notes(table, draft):
-        messages.print(f"[yellow]note:[/] {escape(note)}", soft_wrap=True)
-    text = draft.to_yaml()
+    for text in draft_notes(table, draft):
+        note(text)
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(draft.to_yaml())
         return
     with atomic_path(output) as partial:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_text(draft.to_yaml(), encoding="utf-8")
     messages.print(f"Draft written to {escape(str(output))}; review it before you rely on it.")
 
 
@@ -157,7 +154,7 @@ def request(
         "neighbours": neighbours,
         "threads": threads,
         "on_unknown": on_unknown,
-        **dict(_assignment(text) for text in extra or ()),
+        **dict(_setting(text) for text in extra or ()),
     }
     generator = _generator(model, epsilon, seed, settings)
     declared = None if schema_file is None else Schema.read(schema_file)
@@ -187,7 +184,7 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
 ) -> None:
     """Fit a generator to a table and save it."""
-    _check_apart([asked.data, asked.schema_file], [output])
+    check_apart([asked.data, asked.schema_file], [output])
     with atomic_path(output) as partial:
         _fit(asked)
         asked.generator.save(partial)
@@ -204,7 +201,7 @@ def sample(
 ) -> None:
     """Draw synthetic rows from a saved model."""
     kind = check_extension(output)
-    _check_apart([model], [output])
+    check_apart([model], [output])
     generator = load(model)
     with atomic_path(output) as partial:
         _draw(generator, rows, seed, partial, kind, quiet)
@@ -224,7 +221,7 @@ def synthesize(
     kind = check_extension(output)
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
-    _check_apart([asked.data, asked.schema_file], [output, save_model])
+    check_apart([asked.data, asked.schema_file], [output, save_model])
     with ExitStack() as files:
         table_file = files.enter_context(atomic_path(output))
         model_file = files.enter_context(atomic_path(save_model)) if save_model else None
@@ -262,22 +259,9 @@ def inspect(
 # -- parts of the commands -----------------------------------------------------
 
 
-def _check_apart(inputs: list[Path | None], outputs: list[Path | None]) -> None:
-    """Refuse to write over what is read, or two results into one file."""
-    taken = {path.resolve() for path in inputs if path}
-    for path in outputs:
-        if path is None:
-            continue
-        if path.resolve() in taken:
-            raise SettingError(f"output ({str(path)!r}) must be another file than the others")
-        taken.add(path.resolve())
-
-
-def _assignment(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise SettingError(f"--set ({text!r}) must be name=value")
-    return name.strip().replace("-", "_"), load_yaml(value)
+def _setting(text: str) -> tuple[str, Any]:
+    name, value = assignment("--set", text)
+    return name.replace("-", "_"), load_yaml(value)
 
 
 def _generator(name: str, epsilon: str, seed: int | None, settings: dict[str, Any]) -> Generator:
@@ -319,13 +303,13 @@ def _fit(asked: Request) -> None:
     table = read_table(asked.data, asked.declared, asked.missing)
     schema_ = asked.declared or Schema.draft(table)
     if asked.declared is None and not asked.quiet:
-        for note in draft_notes(table, schema_):
-            messages.print(f"[yellow]note:[/] {escape(note)}", soft_wrap=True)
+        for text in draft_notes(table, schema_):
+            note(text)
     asked.generator._check_settings(schema_)
     schema_.validate(table, on_unknown=asked.generator.on_unknown, show_values=asked.show_values)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
-        with _progress(asked.quiet) as bars:
+        with progress_bars(asked.quiet) as bars:
             bar = bars.add_task("fit", total=1.0)
             asked.generator.fit(
                 table,
@@ -343,24 +327,10 @@ def _draw(
     generator: Generator, rows: int | None, seed: int | None, path: Path, kind: str, quiet: bool
 ) -> None:
     total = generator.n_rows_ if rows is None else rows
-    with _progress(quiet, MofNCompleteColumn()) as bars:
+    with progress_bars(quiet, MofNCompleteColumn()) as bars:
         bar = bars.add_task("sample: rows", total=total)
         chunks = generator.sample_chunks(rows, random_state=seed)
         write_table(path, chunks, kind, lambda n: bars.advance(bar, n))
-
-
-@contextmanager
-def _progress(quiet: bool, *extra: Any) -> Iterator[Progress]:
-    columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), *extra]
-    with Progress(
-        *columns,
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=messages,
-        disable=quiet or not messages.is_terminal,
-        transient=True,  # so that an error stays one line
-    ) as bars:
-        yield bars
 
 
 def _conclude(asked: Request, text: str) -> None:
@@ -379,16 +349,25 @@ def _label(ledger: Ledger) -> Table:
 def _print_ledger(ledger: Ledger) -> None:
     screen.print(_label(ledger))
     if ledger.spends:
-        spends = Table("stage", "what", "mechanism", "epsilon", "delta", "rows", title="Spends")
-        for s in ledger.spends:
-            numbers = (f"{s.epsilon:.4g}", f"{s.delta:.3g}")
-            spends.add_row(s.stage, escape(s.what), s.mechanism, *numbers, s.rows)
+        head, lines = ledger.spends_table()
+        spends = Table(*head, title="Spends")
+        for line in lines:
+            spends.add_row(*map(escape, line))
         screen.print(spends)
     if ledger.unprotected:
         uses = Table("stage", "what", "rows", "why", title="Unprotected uses of rows")
         for stage, what, rows, why in ledger.grouped_unprotected():
             uses.add_row(stage, escape(what), rows, why)
         screen.print(uses)
+
+
+def _add_installed_commands() -> None:
+    """Commands of packages above this one, and of outsiders: a typer function by its name."""
+    for entry in entry_points(group="copula_shirley.commands"):
+        app.command(entry.name)(entry.load())
+
+
+_add_installed_commands()
 
 
 def main() -> None:

@@ -12,6 +12,11 @@ disjoint parts of the rows cost their maximum (parallel composition, theorem
 2.3): one unit lies in one part. If the *value* of a record decides its part,
 the k rows of a unit can lie in k parts, and replacing it can touch k more: so
 many of the dearest parts are added.
+
+A ledger with ``zcdp=True`` adds up rho instead (``copula_shirley.accounting``),
+and with it the deltas of mechanisms that fail with a small chance (approximate
+zCDP, Bun and Steinke 2016, section 8): what is left of the budget's delta turns
+the sum of rho into epsilon.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from copula_shirley.accounting import epsilon_of
 from copula_shirley.errors import BudgetError, SettingError
 
 NeighbourName = Literal["replace-one", "add-remove"]
@@ -105,6 +111,7 @@ class Spend:
     epsilon: float
     delta: float
     rows: str
+    rho: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -146,6 +153,8 @@ class Ledger:
         The noise can be drawn again by whoever knows the seed.
     domains : dict
         Per column where its domain came from.
+    zcdp : bool
+        Spends are in rho; the budget needs a delta.
 
     Examples
     --------
@@ -169,8 +178,12 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         randomness: str = "",
         seeded: bool = False,
         domains: dict[str, str] | None = None,
+        zcdp: bool = False,
     ) -> None:
         histogram_sensitivity(neighbours, rows_per_unit)  # refuses an unknown relation
+        if zcdp and (budget is None or budget.delta == 0):
+            raise SettingError(f"budget ({budget}) must have a delta for zCDP")
+        self.zcdp = zcdp
         self.budget = budget
         self.claimed = claimed
         self.neighbours = neighbours
@@ -219,11 +232,38 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         rows: str = ALL_ROWS,
     ) -> Spend:
         """Record a spend, or raise ``BudgetError``; call it before drawing noise."""
-        Budget(epsilon, delta)  # refuses what is no cost
-        self._check_rows(rows)
-        spend = Spend(stage, what, mechanism, float(epsilon), float(delta), rows)
+        cost = Budget(epsilon, delta)  # refuses what is no cost
+        if self.zcdp:
+            raise SettingError(f"{stage} of {what}: this ledger counts rho, not epsilon")
+        return self._record(
+            Spend(stage, what, mechanism, float(epsilon), float(delta), rows), str(cost)
+        )
+
+    def charge_rho(
+        self,
+        stage: str,
+        what: str,
+        mechanism: str,
+        rho: float,
+        delta: float = 0.0,
+        rows: str = ALL_ROWS,
+    ) -> Spend:
+        """Record a spend of a zCDP ledger, or raise ``BudgetError``; before drawing noise.
+
+        ``delta`` is the chance with which the mechanism has no guarantee.
+        """
+        if not self.zcdp:
+            raise SettingError(f"{stage} of {what}: this ledger counts epsilon, not rho")
+        if not (math.isfinite(rho) and rho > 0 and 0 <= delta < 1):
+            raise SettingError(f"rho ({rho!r}) must be positive and delta ({delta!r}) in [0, 1)")
+        spend = Spend(stage, what, mechanism, 0.0, float(delta), rows, float(rho))
+        return self._record(spend, f"rho {rho:.6g}")
+
+    def _record(self, spend: Spend, cost: str) -> Spend:
+        """Append a spend if the total stays within the budget."""
+        self._check_rows(spend.rows)
         if self.budget is None:
-            raise BudgetError(f"{stage} of {what}: nothing may be spent, noise is off")
+            raise BudgetError(f"{spend.stage} of {spend.what}: nothing may be spent, noise is off")
         self._spends.append(spend)
         total = self.spent
         if (
@@ -232,7 +272,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         ):
             self._spends.pop()
             raise BudgetError(
-                f"{stage} of {what}: spending {Budget(epsilon, delta)} would bring the total "
+                f"{spend.stage} of {spend.what}: spending {cost} would bring the total "
                 f"to {total}, above the budget of {self.budget}"
             )
         return spend
@@ -250,11 +290,17 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     @property
     def spent(self) -> Total:
         """Total cost of all spends by composition."""
-        return self._cost(ALL_ROWS)
+        cost = self._cost(ALL_ROWS)
+        if not self.zcdp or self.budget is None or not self._spends:
+            return cost
+        left = self.budget.delta - cost.delta
+        epsilon = epsilon_of(cost.rho, left) if left > 0 else math.inf
+        return Total(epsilon, max(self.budget.delta, cost.delta), cost.rho)
 
     def _cost(self, rows: str) -> Total:
         epsilon = math.fsum(s.epsilon for s in self._spends if s.rows == rows)
         delta = math.fsum(s.delta for s in self._spends if s.rows == rows)
+        rho = math.fsum(s.rho for s in self._spends if s.rows == rows)
         for split in self._partitions:
             if split.whole != rows:
                 continue
@@ -264,7 +310,8 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
                 touched = self.rows_per_unit * (2 if self.neighbours == "replace-one" else 1)
             epsilon += math.fsum(sorted((c.epsilon for c in costs), reverse=True)[:touched])
             delta += math.fsum(sorted((c.delta for c in costs), reverse=True)[:touched])
-        return Total(epsilon, delta)
+            rho += math.fsum(sorted((c.rho for c in costs), reverse=True)[:touched])
+        return Total(epsilon, delta, rho)
 
     @property
     def proved(self) -> Total | None:
@@ -285,6 +332,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             "rows_per_unit": self.rows_per_unit,
             "randomness": self.randomness,
             "seeded": self.seeded,
+            "zcdp": self.zcdp,
             "domains": self.domains,
             "partitions": [asdict(p) for p in self._partitions],
             "spends": [asdict(s) for s in self._spends],
@@ -310,7 +358,9 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
                     "randomness",
                     "seeded",
                     "domains",
+                    "zcdp",
                 )
+                if key in entry
             },
         )
         ledger._partitions = [
@@ -344,6 +394,15 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             ("randomness", self.randomness or "not stated"),
         ]
 
+    def spends_table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Headings and lines of the spends, for people."""
+        head = ("stage", "what", "mechanism", "rho" if self.zcdp else "epsilon", "delta", "rows")
+        costs = [s.rho if self.zcdp else s.epsilon for s in self._spends]
+        return head, [
+            (s.stage, s.what, s.mechanism, f"{cost:.4g}", f"{s.delta:.3g}", s.rows)
+            for s, cost in zip(self._spends, costs, strict=True)
+        ]
+
     def grouped_unprotected(self) -> list[tuple[str, str, str, str]]:
         """Unprotected uses (stage, what, rows, why), those for one reason in one line."""
         groups: dict[tuple[str, str, str], list[str]] = {}
@@ -355,12 +414,8 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         lines = ["PRIVACY LEDGER"]
         lines += [f"  {heading:<11}{text}" for heading, text in self.summary()]
         if self._spends:
-            rows = [
-                (s.stage, s.what, s.mechanism, f"{s.epsilon:.4g}", f"{s.delta:.3g}", s.rows)
-                for s in self._spends
-            ]
             lines += ["", "SPENDS (noise was added for these)"]
-            lines += _table(("stage", "what", "mechanism", "epsilon", "delta", "rows"), rows)
+            lines += _table(*self.spends_table())
         if self._unprotected:
             lines += ["", "UNPROTECTED USES (no noise protects these)"]
             lines += [
@@ -379,6 +434,7 @@ class Total:
 
     epsilon: float
     delta: float = 0.0
+    rho: float = 0.0
 
     __str__ = Budget.__str__
 
