@@ -249,6 +249,26 @@ def guess_step(moments: pd.Series) -> str:
 # -- what fits and what does not -----------------------------------------------
 
 
+def outside(column: Column, series: pd.Series) -> NDArray[np.bool_]:
+    """Which values of the series are outside the domain."""
+    wrong = np.zeros(len(series), dtype=bool)
+    for offends, _ in _rules(column, series):
+        wrong |= offends
+    return wrong
+
+
+def unreadable(column: Column, series: pd.Series) -> NDArray[np.bool_]:
+    """Which values are of another kind than the column: no finite number, no date."""
+    known = series.notna().to_numpy()
+    if column.kind in ("categorical", "boolean"):
+        return np.zeros(len(series), dtype=bool)
+    if column.kind != "datetime":
+        return known & ~np.isfinite(_as_floats(series))
+    if column.format is None and _holds_text(series):
+        return known
+    return known & stamps(series, column.format).isna().to_numpy()
+
+
 def check(column: Column, series: pd.Series, show_values: bool = False) -> None:
     """Raise one ``SchemaError`` if a value of the series is outside the domain."""
     for wrong, rule in _rules(column, series):

@@ -7,12 +7,19 @@ every other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
-from scipy.stats import ks_2samp, rankdata
+from scipy.stats import rankdata
 
-from copula_shirley.domain import FloatArray, to_numbers
+from copula_shirley.domain import FloatArray
 from copula_shirley.schema import Schema
+from evaluation.comparison import Comparison, rows_of
+from evaluation.result import Result, pair
+
+Numbers = Mapping[str, FloatArray]
 
 
 def kolmogorov_smirnov(
@@ -29,16 +36,7 @@ def kolmogorov_smirnov(
     >>> kolmogorov_smirnov(pd.DataFrame({"x": [1, 2]}), pd.DataFrame({"x": [2, 3]}), schema)
     {'x': 0.5}
     """
-    return {
-        column.name: float(
-            ks_2samp(
-                to_numbers(column, real[column.name]),
-                to_numbers(column, synthetic[column.name]),
-                method="asymp",
-            ).statistic
-        )
-        for column in schema
-    }
+    return ks_per_column(*_two(real, synthetic, schema))
 
 
 def spearman_drift(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> dict[str, float]:
@@ -47,20 +45,79 @@ def spearman_drift(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) 
     The mean is over all d x d entries, as in the thesis. A constant column has
     no correlation; it counts as 0.
     """
-    gap = np.abs(_spearman(real, schema) - _spearman(synthetic, schema))
-    apart = ~np.eye(len(schema), dtype=bool)
+    return drift_summary(spearman_gaps(*_two(real, synthetic, schema)))
+
+
+def _two(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> tuple[Numbers, Numbers]:
+    return (
+        rows_of("real", real, schema, strict=True).numbers,
+        rows_of("synthetic", synthetic, schema, strict=False).numbers,
+    )
+
+
+def ks_per_column(real: Numbers, synthetic: Numbers) -> dict[str, float]:
+    """The two-sample Kolmogorov-Smirnov statistic of each column."""
+    return {name: _ks(np.sort(real[name]), np.sort(synthetic[name])) for name in real}
+
+
+def _ks(first: FloatArray, second: FloatArray) -> float:
+    """The largest gap between two step functions lies at one of their steps."""
+    steps = np.union1d(first, second)
+    shares = [np.searchsorted(x, steps, side="right") / len(x) for x in (first, second)]
+    return float(np.abs(shares[0] - shares[1]).max())
+
+
+def spearman_gaps(real: Numbers, synthetic: Numbers) -> FloatArray:
+    """Absolute differences of the two Spearman matrices."""
+    gaps: FloatArray = np.abs(_spearman(real) - _spearman(synthetic))
+    return gaps
+
+
+def drift_summary(gaps: FloatArray) -> dict[str, float]:
+    """Mean over all entries, maximum, and mean off the diagonal."""
+    apart = ~np.eye(len(gaps), dtype=bool)
     return {
-        "mean": float(gap.mean()),
-        "maximum": float(gap.max()),
-        "off_diagonal_mean": float(gap[apart].mean()) if len(schema) > 1 else 0.0,
+        "mean": float(gaps.mean()),
+        "maximum": float(gaps.max()),
+        "off_diagonal_mean": float(gaps[apart].mean()) if len(gaps) > 1 else 0.0,
     }
 
 
-def _spearman(table: pd.DataFrame, schema: Schema) -> FloatArray:
-    ranks = np.column_stack([rankdata(to_numbers(c, table[c.name])) for c in schema])
+def _spearman(numbers: Numbers) -> FloatArray:
+    ranks = np.column_stack([rankdata(values) for values in numbers.values()])
     centred = ranks - ranks.mean(axis=0)
     spread = np.sqrt((centred**2).sum(axis=0))
     scaled = centred / np.where(spread > 0, spread, 1.0)
     matrix: FloatArray = scaled.T @ scaled
     np.fill_diagonal(matrix, 1.0)
     return matrix
+
+
+# -- metrics -------------------------------------------------------------------
+
+
+def ks(c: Comparison) -> Result:
+    """Mean over the columns of the Kolmogorov-Smirnov statistic."""
+    columns = ks_per_column(c.test.numbers, c.synthetic.numbers)
+    return Result(float(np.mean(list(columns.values()))), {"columns": columns})
+
+
+def drift(which: str, c: Comparison) -> Result:
+    """One summary of the Spearman drift, with the gap of every pair."""
+    gaps = c.once("spearman", lambda c: spearman_gaps(c.test.numbers, c.synthetic.numbers))
+    pairs = {
+        pair(a, b): float(gaps[i, j])
+        for (i, a), (j, b) in combinations(enumerate(c.schema.names), 2)
+    }
+    constant = [name for name, x in c.synthetic.numbers.items() if x.min() == x.max()]
+    detail: dict[str, object] = {"pairs": pairs}
+    if constant:
+        detail["note"] = f"constant in the synthetic rows, correlation 0: {', '.join(constant)}"
+    return Result(drift_summary(gaps)[which], detail)
+
+
+def validity(c: Comparison) -> Result:
+    """Share of synthetic rows that lie in the declared domain in every column."""
+    columns = {name: float(1 - wrong.mean()) for name, wrong in c.synthetic.outside.items()}
+    whole = ~np.any(list(c.synthetic.outside.values()), axis=0)
+    return Result(float(whole.mean()), {"columns": columns})

@@ -1,0 +1,225 @@
+"""Training, test and synthetic rows side by side, as numbers of the public domain.
+
+Numbers are those of ``copula_shirley.domain``: categories are their place in the declared list,
+dates their steps since the declared minimum, a missing value is ``-inf``. Synthetic rows may hold
+what the schema does not allow, and are scored all the same: an unknown category is a category of
+its own after the declared ones, a number out of bounds stays what it is, and such values fall
+into cells that real rows never fill. Rows are put into an order that follows from their values,
+so that theirs in the table never matters.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copula_shirley import domain
+from copula_shirley.api import RandomState, generator_of
+from copula_shirley.domain import FloatArray
+from copula_shirley.errors import SchemaError, SettingError
+from copula_shirley.schema import Column, Schema
+from evaluation.plain import check_positive
+
+TASKS = ("binary", "multiclass", "regression")
+#: How classifiers are trained: 100 trees of depth 6, or the 512 of depth 64 of the thesis.
+Profile = Literal["light", "thesis"]
+#: Numbers beyond are drawn in to it: their squares must stay finite.
+FARTHEST = 2.0**60
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one table: numbers per column, and which rows leave the declared domain."""
+
+    numbers: dict[str, FloatArray]
+    outside: dict[str, NDArray[np.bool_]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.numbers.values())))
+
+    def take(self, which: NDArray[Any]) -> Rows:
+        """Some of the rows."""
+        return Rows(
+            {name: values[which] for name, values in self.numbers.items()},
+            {name: values[which] for name, values in self.outside.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What every metric gets to see.
+
+    Attributes
+    ----------
+    schema : Schema
+    train, test, synthetic : Rows
+    tasks : dict
+        Target column of ``binary``, ``multiclass`` and ``regression``, as far as named.
+    quasi_identifiers, sensitive : tuple of str
+    profile : {"light", "thesis"}
+    threads : int
+    seed : int
+        Metrics draw from ``rng(name)``, each from a stream of its own.
+    """
+
+    schema: Schema
+    train: Rows
+    test: Rows
+    synthetic: Rows
+    tasks: dict[str, str]
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    profile: Profile
+    threads: int
+    seed: int
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        train: pd.DataFrame,
+        test: pd.DataFrame,
+        synthetic: pd.DataFrame,
+        schema: Schema,
+        tasks: Mapping[str, str] | None = None,
+        random_state: RandomState = None,
+        *,
+        quasi_identifiers: Sequence[str] = (),
+        sensitive: Sequence[str] = (),
+        profile: Profile = "light",
+        threads: int | None = None,
+    ) -> Comparison:
+        """Check everything at the door, before any time is spent."""
+        if not isinstance(schema, Schema):
+            raise SettingError(f"schema ({type(schema).__name__}) must be a Schema")
+        tasks = _checked_tasks(tasks or {}, schema)
+        for role, names in (("quasi_identifiers", quasi_identifiers), ("sensitive", sensitive)):
+            _check_names(role, names, schema)
+        both = set(quasi_identifiers) & set(sensitive)
+        if both:
+            raise SettingError(
+                f"sensitive ({sorted(both)[0]!r}) must not be a quasi-identifier too"
+            )
+        if profile not in get_args(Profile):
+            raise SettingError(f"profile ({profile!r}) must be light or thesis")
+        if threads is not None:
+            check_positive("threads", threads)
+        if not sensitive:
+            targets = dict.fromkeys(tasks.values())
+            sensitive = [name for name in targets if name not in quasi_identifiers]
+        return cls(
+            schema,
+            rows_of("train", train, schema, strict=True),
+            rows_of("test", test, schema, strict=True),
+            rows_of("synthetic", synthetic, schema, strict=False),
+            tasks,
+            tuple(quasi_identifiers),
+            tuple(sensitive),
+            profile,
+            threads or 1,
+            int(generator_of(random_state).integers(2**63)),
+        )
+
+    def rng(self, name: str) -> np.random.Generator:
+        """Randomness for one metric: other metrics do not shift it."""
+        return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
+
+    def once(self, name: str, compute: Callable[[Comparison], T]) -> T:
+        """Compute what several metrics share, one time."""
+        if name not in self._kept:
+            self._kept[name] = compute(self)
+        kept: T = self._kept[name]
+        return kept
+
+    def target(self, task: str) -> Column:
+        """The column that a task predicts."""
+        return self.schema[self.tasks[task]]
+
+
+def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool) -> Rows:
+    """A table as numbers; ``strict`` refuses what the schema does not allow.
+
+    The person column is no part of a comparison: it is left out, and synthetic tables need none.
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise SchemaError(f"{role} ({type(table).__name__}) must be a pandas DataFrame")
+    if len(table) == 0:
+        raise SchemaError(f"{role} has no rows; at least one is needed")
+    for name in schema.names:
+        if name not in table.columns:
+            raise SchemaError(f"column {name!r} is in the schema but not in {role}")
+    extra = [name for name in table.columns if name not in (*schema.names, schema.person)]
+    if extra:
+        raise SchemaError(f"column {extra[0]!r} is in {role} but not in the schema; drop it")
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise SchemaError(f"column {twice!r} stands twice in {role}; names must differ")
+    numbers, outside = {}, {}
+    for column in schema:
+        series = table[column.name]
+        if strict:
+            try:
+                domain.check(column, series)
+            except SchemaError as error:
+                raise SchemaError(f"{role}: {error}") from None
+        numbers[column.name], outside[column.name] = _loose_numbers(role, column, series)
+    rows = Rows(numbers, outside)
+    return rows.take(np.lexsort(list(numbers.values())[::-1]))
+
+
+def declared_range(column: Column) -> float:
+    """Width of a column's domain in its numbers; 1 if it has a single value."""
+    if column.kind == "categorical":
+        return max(len(column.categories) - 1, 1)
+    if column.kind == "datetime":
+        return float((column.maximum - column.minimum) / domain.step_of(column)) or 1.0
+    return float(column.maximum - column.minimum) or 1.0
+
+
+def _loose_numbers(
+    role: str, column: Column, series: pd.Series
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    if domain.unreadable(column, series).any():
+        what = "dates" if column.kind == "datetime" else "finite numbers"
+        raise SchemaError(f"{role}: column {column.name!r} must hold {what}; a value is none")
+    numbers = domain.to_numbers(column, series)
+    outside = domain.outside(column, series)
+    if column.kind in ("categorical", "boolean"):
+        unknown = outside & ~series.isna().to_numpy()
+        return np.where(unknown, len(domain.categories(column)), numbers), outside
+    missing = np.isneginf(numbers)
+    return np.where(missing, numbers, numbers.clip(-FARTHEST, FARTHEST)), outside
+
+
+def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
+    if not isinstance(tasks, Mapping):
+        raise SettingError(f"tasks ({tasks!r}) must map {', '.join(TASKS)} to columns")
+    for task, target in tasks.items():
+        if task not in TASKS:
+            raise SettingError(f"task ({task!r}) must be one of {', '.join(TASKS)}")
+        _check_names(f"task {task}", (target,), schema)
+        column = schema[target]
+        if task == "regression" and column.kind in ("categorical", "boolean"):
+            raise SettingError(f"task regression ({target!r}) must be a number or a date")
+        if task != "regression" and column.kind in ("continuous", "datetime"):
+            raise SettingError(f"task {task} ({target!r}) must be categories or whole numbers")
+        if len(schema) < 2:
+            raise SettingError(f"task {task} ({target!r}) needs another column to predict from")
+    return dict(tasks)
+
+
+def _check_names(role: str, names: Sequence[str], schema: Schema) -> None:
+    if isinstance(names, str):
+        raise SettingError(f"{role} ({names!r}) must be a list of columns")
+    for name in names:
+        if name not in schema.names:
+            raise SettingError(
+                f"{role} ({name!r}) must be a column of the schema: {', '.join(schema.names)}"
+            )

@@ -1,0 +1,77 @@
+"""What a metric says: one number, and what stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binomtest, norm
+
+
+@dataclass(frozen=True)
+class Result:
+    """A value and its breakdown.
+
+    Parameters
+    ----------
+    value : float
+        Never NaN: where there is nothing to measure, the metric's worth and a ``note``.
+    detail : mapping
+        ``columns`` or ``pairs`` or ``classes`` (which one is bad), ``interval`` (95 %),
+        ``note`` (what was special), and what else the metric documents.
+    """
+
+    value: float
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+def pair(*names: str) -> str:
+    """The key of several columns together.
+
+    Examples
+    --------
+    >>> pair("age", "sex")
+    'age | sex'
+    """
+    return " | ".join(names)
+
+
+def rate(successes: int, trials: int) -> dict[str, Any]:
+    """A share with its 95 % Wilson interval.
+
+    Examples
+    --------
+    >>> rate(5, 10)["rate"], [round(end, 3) for end in rate(5, 10)["interval"]]
+    (0.5, [0.237, 0.763])
+    """
+    interval = binomtest(successes, trials).proportion_ci(method="wilson")
+    return {
+        "rate": successes / trials,
+        "interval": (float(interval.low), float(interval.high)),
+        "trials": trials,
+    }
+
+
+def advantage_interval(
+    first: NDArray[Any], second: NDArray[Any]
+) -> tuple[float, tuple[float, float]]:
+    """Difference of two mean success rates with its 95 % interval.
+
+    Each array holds a success in [0, 1] per attacked person. Two made-up persons, one success
+    and one failure, join each side (Agresti and Caffo 2000): without them the interval of an
+    attack that always fails would have no width.
+
+    Examples
+    --------
+    >>> gain, (low, high) = advantage_interval(np.ones(10), np.zeros(10))
+    >>> gain, round(low, 2), high
+    (1.0, 0.61, 1.0)
+    """
+    gain = float(np.mean(first) - np.mean(second))
+    padded = [np.append(np.asarray(x, dtype=float), [0.0, 1.0]) for x in (first, second)]
+    middle = float(padded[0].mean() - padded[1].mean())
+    reach = float(norm.ppf(0.975) * np.sqrt(sum(x.var() / len(x) for x in padded)))
+    return gain, (max(middle - reach, -1.0), min(middle + reach, 1.0))

@@ -1,0 +1,123 @@
+"""Figures in plain words, for people who would rather read a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evaluation.result import Result
+
+#: From a result and the value of real training rows (or None) to a sentence.
+Verdict = Callable[[Result, float | None], str]
+
+
+def plain(result: Result, _: float | None) -> str:
+    """Nothing but the note."""
+    return _end(result)
+
+
+def worst(which: str) -> Verdict:
+    """Name the worst column, pair or triple."""
+
+    def verdict(result: Result, _: float | None) -> str:
+        parts = result.detail.get(which, {})
+        if not parts:
+            return _end(result)
+        name = max(parts, key=lambda key: float(parts[key]))
+        return _end(result, f"worst: {name} ({parts[name]:.3f})")
+
+    return verdict
+
+
+def mcc(result: Result, reference: float | None) -> str:
+    """How good a classifier trained on synthetic rows is."""
+    target = result.detail["target"]
+    text = f"how well {target} of real rows is predicted; 0 is guessing"
+    if reference is None:
+        return _end(result, text)
+    if reference <= 0:
+        return _end(result, text, "real rows teach no more than guessing")
+    share = max(result.value, 0.0) / reference
+    return _end(result, text, f"{share:.0%} of what real rows teach")
+
+
+def rmse(result: Result, _: float | None) -> str:
+    """How far a regression trained on synthetic rows is off."""
+    guessing = result.detail.get("guessing the mean", 0.0)
+    useful = "better" if result.value < guessing else "no better"
+    text = f"error for {result.detail['target']}, {useful} than guessing the mean ({guessing:.4g})"
+    return _end(result, text)
+
+
+def membership(result: Result, _: float | None) -> str:
+    """Whether the attacker beats a coin."""
+    low, high = result.detail["interval"]
+    if low > 0.5:
+        extra = 2 * (result.detail["mean"] - 0.5)
+        text = f"LEAK: beats a coin by {extra:.1%} more right calls than wrong ones"
+    elif high < 0.5:
+        text = "below a coin: this attack is misled here, and proves nothing"
+    else:
+        text = "no better than a coin (.5); stronger attacks may exist"
+    return _end(result, f"{text} [95 % {low:.3f} to {high:.3f}]")
+
+
+def advantage(result: Result, _: float | None) -> str:
+    """Whether an attack works better on training rows than on rows never seen."""
+    if "interval" not in result.detail:
+        return _end(result, "0 is no leak")
+    low, high = result.detail["interval"]
+    rates = {who: result.detail.get(who) for who in ("train", "control", "baseline")}
+    shown = ", ".join(
+        f"{who} {(r['rate'] if isinstance(r, dict) else r):.1%}"
+        for who, r in rates.items()
+        if r is not None
+    )
+    found = (
+        "LEAK: the attack works better on training rows than on rows never seen"
+        if low > 0
+        else "no leak seen: the attack works as well on rows never seen"
+    )
+    return _end(result, f"{found} ({shown}) [95 % {low:.3f} to {high:.3f}]")
+
+
+def detection(result: Result, _: float | None) -> str:
+    """How well a classifier tells synthetic from real rows."""
+    if result.value < 0.55:
+        text = "hardly told from real rows"
+    elif result.value < 0.75:
+        text = "sometimes told from real rows"
+    else:
+        text = "easily told from real rows"
+    return _end(result, f"{text}: .5 is a coin, 1 is always")
+
+
+def propensity(result: Result, _: float | None) -> str:
+    """How far a simple model's chances stray from one half."""
+    ratio = result.detail.get("ratio")
+    return _end(result, "" if ratio is None else f"{ratio:.1f} times that of perfect rows")
+
+
+def coverage(result: Result, _: float | None) -> str:
+    """How often an interval from synthetic rows holds the real value."""
+    text = f"{result.value:.0%} of 95 % intervals hold the real value; perfect rows: 83%"
+    missed = [name for name, share in result.detail.get("columns", {}).items() if share == 0]
+    if missed:
+        text += f"; missed: {', '.join(missed[:4])}" + (", ..." if len(missed) > 4 else "")
+    return _end(result, text)
+
+
+def validity(result: Result, _: float | None) -> str:
+    """Which columns leave the declared domain."""
+    wrong = [name for name, share in result.detail["columns"].items() if share < 1]
+    if not wrong:
+        return "every row fits the schema"
+    return f"values outside the schema in: {', '.join(wrong)}"
+
+
+def description(text: str) -> Verdict:
+    """What a descriptive figure is; none of them is evidence of privacy."""
+    return lambda result, _: _end(result, f"{text} (a description, no proof of privacy)")
+
+
+def _end(result: Result, *texts: str) -> str:
+    return "; ".join(text for text in (*texts, result.detail.get("note")) if text)

@@ -1,0 +1,301 @@
+"""``shirley evaluate``, as its user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from copula_shirley import Column, Schema, cli
+from evaluation import METRICS, evaluate
+from evaluation.command import to_json
+from evaluation.plots import plot_evaluation
+
+SCHEMA = Schema(
+    (
+        Column("age", "integer", minimum=18, maximum=90),
+        Column("job", "categorical", categories=("arts", "farm", "law")),
+        Column("pay", "continuous", minimum=0, maximum=999.9, resolution=0.1, missing=True),
+        Column("rich", "boolean"),
+        Column(
+            "day", "datetime", minimum="2020-01-01", maximum="2020-12-31", resolution="1D",
+            format="%Y-%m-%d",
+        ),
+    )
+)  # fmt: skip
+TASKS = ("--task", "binary=rich", "--task", "multiclass=job", "--task", "regression=age")
+ROLES = ("--quasi-identifiers", "job", "--sensitive", "rich, pay")
+
+
+def rows(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 91, n)
+    pay = np.round(age * 9.0, 1)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 366, n), unit="D")
+    return pd.DataFrame(
+        {
+            "age": age,
+            "job": rng.choice(["arts", "farm", "law"], n),
+            "pay": np.where(rng.random(n) < 0.1, np.nan, pay),
+            "rich": age > 50,
+            "day": days.strftime("%Y-%m-%d"),
+        }
+    )
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, seed in (("train", 1), ("test", 2), ("synthetic", 3)):
+        rows(40, seed).to_csv(tmp_path / f"{name}.csv", index=False)
+    (tmp_path / "schema.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+def listing(place: Path) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in sorted(place.rglob("*")) if p.is_file()}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+FILES = (
+    "--train", "train.csv", "--test", "test.csv", "--synthetic", "synthetic.csv",
+    "--schema", "schema.yaml",
+)  # fmt: skip
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def command(*words: object, files: tuple[str, ...] = FILES) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["shirley", "evaluate", *files, *map(str, words)])
+        capsys.readouterr()
+        code: Any = 0
+        try:
+            cli.main()
+        except SystemExit as exit_:
+            code = exit_.code
+        captured = capsys.readouterr()
+        return Outcome(int(code or 0), captured.out, captured.err)
+
+    return command
+
+
+def strict_json(path: Path) -> dict[str, Any]:
+    """A file that holds neither NaN nor Infinity."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    return content
+
+
+# -- what it does --------------------------------------------------------------------------
+
+
+def test_all_metrics_are_printed_and_written(run: Run, place: Path) -> None:
+    done = run(*TASKS, *ROLES, "--seed", 1, "--plot", "plot.png")
+    assert done.code == 0, done.err
+    content = strict_json(place / "evaluation.json")
+    assert [line["metric"] for line in content["metrics"]] == list(METRICS)
+    for line in content["metrics"]:
+        assert line["metric"] in done.out
+        assert {"value", "better", "bounds", "detail", "reference", "verdict"} <= set(line)
+    assert content["rows"] == {"train": 40, "test": 40, "synthetic": 40}
+    assert content["seed"] == 1
+    assert {"version", "python", "numpy", "xgboost"} <= set(content)
+    for word in ("in words", "real rows", "coin", "guessing", "privacy"):
+        assert word in done.out, word
+    assert "Figures written to evaluation.json" in done.err
+    assert "Drawn to plot.png" in done.err
+    assert (place / "plot.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_the_figures_are_those_of_evaluate(run: Run, place: Path) -> None:
+    names = ["ks", "membership_hamming", "singling_out"]
+    words = [word for name in names for word in ("--metric", name)]
+    assert run(*words, "--seed", 3, "-o", "out.json").code == 0
+    content = strict_json(place / "out.json")
+    tables = [rows(40, seed) for seed in (1, 2, 3)]
+    frame = evaluate(*tables, SCHEMA, None, 3, metrics=names)
+    assert [line["value"] for line in content["metrics"]] == frame["value"].tolist()
+    assert [line["metric"] for line in content["metrics"]] == names
+    assert not (place / "evaluation.json").exists()
+
+
+def test_the_same_seed_gives_the_same_file(run: Run, place: Path) -> None:
+    for name in ("a", "b"):
+        assert run("--metric", "singling_out", "--seed", 3, "-o", f"{name}.json").code == 0
+    assert (place / "a.json").read_bytes() == (place / "b.json").read_bytes()
+
+
+def test_quiet_and_without_a_reference(run: Run, place: Path) -> None:
+    done = run("--metric", "ks", "--quiet", "--no-reference")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert "reference" not in strict_json(place / "evaluation.json")["metrics"][0]
+
+
+def test_a_leak_is_called_one(run: Run, place: Path) -> None:
+    shutil.copy(place / "train.csv", place / "synthetic.csv")
+    done = run("--metric", "membership_hamming_all", "--metric", "validity", "--seed", 0)
+    assert "LEAK" in done.out and "every row fits" in done.out
+    table = rows(40, 1).assign(job="new")
+    table.to_csv(place / "synthetic.csv", index=False)
+    done = run("--metric", "validity", "--seed", 0)
+    assert "values outside" in done.out
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf", "PNG"])
+def test_plots(run: Run, place: Path, kind: str) -> None:
+    words = ("--metric", "ks", "--metric", "tvd2", "--plot", f"plot.{kind}")
+    done = run(*words)
+    assert done.code == 0, done.err
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind.lower()]
+    assert (place / f"plot.{kind}").read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize("metrics", [["ks"], ["tvd1"], ["spearman_drift"], ["validity"], []])
+def test_plots_of_few_metrics(tmp_path: Path, metrics: list[str]) -> None:
+    frame = evaluate(rows(20, 1), rows(20, 2), rows(20, 3), SCHEMA, metrics=metrics)
+    plot_evaluation(frame, tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 1000
+
+
+def test_a_plot_of_one_column(tmp_path: Path) -> None:
+    one = rows(20, 1)[["age"]]
+    plot_evaluation(evaluate(one, one, one, Schema(SCHEMA.columns[:1])), tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").exists()
+
+
+def test_parquet_and_texts_for_missing_values(run: Run, place: Path) -> None:
+    rows(40, 3).to_parquet(place / "synthetic.parquet")
+    rows(40, 2).to_csv(place / "test.csv", index=False, na_rep="?")
+    files = tuple(word.replace("synthetic.csv", "synthetic.parquet") for word in FILES)
+    done = run("--metric", "ks", "--metric", "validity", "--missing", "?", files=files)
+    assert done.code == 0, done.err
+
+
+def test_json_holds_no_infinity() -> None:
+    one = rows(20, 1)
+    frame = evaluate(one, one, one, SCHEMA, {"regression": "age"}, metrics=["rmse"])
+    content = json.loads(to_json(frame))
+    assert content["metrics"][0]["bounds"] == [0, None]
+    assert "Infinity" not in to_json(frame) and "NaN" not in to_json(frame)
+
+
+def test_the_installed_command(place: Path) -> None:
+    program = shutil.which("shirley", path=os.path.dirname(sys.executable))
+    assert program is not None, "the package is not installed beside this Python"
+
+    def shirley(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [program, "evaluate", *FILES, *words],
+            cwd=place, capture_output=True, text=True, encoding="utf-8", check=False,
+        )  # fmt: skip
+
+    done = shirley("--metric", "ks", "--seed", "1")
+    assert done.returncode == 0, done.stderr
+    assert "ks" in done.stdout and (place / "evaluation.json").exists()
+    (place / "evaluation.json").unlink()
+    refused = shirley("--metric", "dcr")
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert refused.stderr.startswith("error: metric ('dcr') must be one of ks")
+    assert not (place / "evaluation.json").exists()
+
+
+def test_the_help_names_every_option(run: Run) -> None:
+    done = run("--help", files=())
+    assert done.code == 0
+    for word in ("--train", "--test", "--synthetic", "--schema", "--task", "--plot", "--metric"):
+        assert word in done.out
+
+
+# -- what it refuses -----------------------------------------------------------------------
+
+
+def spoil(name: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[Path], None]:
+    def apply(place: Path) -> None:
+        change(pd.read_csv(place / name)).to_csv(place / name, index=False)
+
+    return apply
+
+
+BAD_FILES: list[tuple[str, Callable[[Path], None], str]] = [
+    ("lost train", lambda p: (p / "train.csv").unlink(), "'train.csv' does not exist"),
+    ("lost schema", lambda p: (p / "schema.yaml").unlink(), "schema.yaml"),
+    ("no schema", lambda p: (p / "schema.yaml").write_text("[]"), "schema"),
+    ("empty test", spoil("test.csv", lambda t: t[:0]), "test has no rows"),
+    ("column", spoil("synthetic.csv", lambda t: t.drop(columns="job")), "'job' is in the schema"),
+    ("extra", spoil("train.csv", lambda t: t.assign(z=1)), "'z' is in train but not in the schema"),
+    ("twice", lambda p: (p / "test.csv").write_text("age,age\n1,2\n"), "'age' stands twice"),
+    ("text", spoil("synthetic.csv", lambda t: t.assign(age="old")), "synthetic: column 'age'"),
+    ("infinite", spoil("synthetic.csv", lambda t: t.assign(pay=np.inf)), "synthetic: column 'pay'"),
+    ("date", spoil("synthetic.csv", lambda t: t.assign(day="soon")), "synthetic: column 'day'"),
+    ("unknown", spoil("train.csv", lambda t: t.assign(job="new")), "train: column 'job'"),
+    ("bounds", spoil("test.csv", lambda t: t.assign(age=200)), "test: column 'age'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"), [b[1:] for b in BAD_FILES], ids=[b[0] for b in BAD_FILES]
+)
+def test_bad_files(run: Run, place: Path, change: Callable[[Path], None], message: str) -> None:
+    change(place)
+    refused(run, place, (), message)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--task", "ranking=job"), "--task ('ranking') must be one of binary, multiclass"),
+        (("--task", "job"), "--task ('job') must be name=value"),
+        (("--task", "binary=z"), "task binary ('z') must be a column of the schema"),
+        (("--task", "binary=pay"), "task binary ('pay') must be categories or whole numbers"),
+        (("--task", "regression=job"), "task regression ('job') must be a number or a date"),
+        (("--metric", "dcr"), "metric ('dcr') must be one of"),
+        (("--profile", "heavy"), "profile ('heavy') must be light or thesis"),
+        (("--threads", "0"), "threads (0) must be a positive whole number"),
+        (("--quasi-identifiers", "z"), "quasi_identifiers ('z') must be a column"),
+        (("--sensitive", "z"), "sensitive ('z') must be a column"),
+        (("--sensitive", "job", "--quasi-identifiers", "job"), "must not be a quasi-identifier"),
+        (("--plot", "plot.txt"), "plot ('plot.txt') must end in .png, .svg or .pdf"),
+        (("--output", "train.csv"), "output ('train.csv') must be another file"),
+        (("--output", "a.png", "--plot", "a.png"), "output ('a.png') must be another file"),
+        (("--output", "nowhere/a.json"), "nowhere"),
+        (("--plot", "nowhere/a.png"), "nowhere"),
+        (("--seed", "-1"), "-1"),
+    ],
+)
+def test_bad_words(run: Run, place: Path, words: tuple[str, ...], message: str) -> None:
+    # Once wrong: a plot that cannot be written leaves the JSON behind; --seed -1 is an
+    # internal error
+    refused(run, place, words, message)
+
+
+def refused(run: Run, place: Path, words: tuple[str, ...], message: str) -> None:
+    before = listing(place)
+    quick = () if "--metric" in words else ("--metric", "ks")
+    done = run(*words, *quick)
+    lines = [line for line in done.err.splitlines() if line.strip()]
+    assert done.code == 2, done.err
+    assert len(lines) == 1, done.err
+    assert lines[0].startswith("error: ") and message in lines[0]
+    assert done.out == ""
+    assert listing(place) == before

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from copula_shirley import Column, Schema
+from evaluation import evaluate
+from evaluation.comparison import rows_of
+from evaluation.singling_out import Predicate
+
+SCHEMA = Schema(
+    (
+        Column("name", "categorical", categories=tuple("abcdefghijkl")),
+        Column("age", "integer", minimum=0, maximum=100, missing=True),
+    )
+)
+NAMES, AGES = Schema(SCHEMA.columns[:1]), Schema(SCHEMA.columns[1:])
+
+
+def names(text: str) -> pd.DataFrame:
+    return pd.DataFrame({"name": list(text)})
+
+
+def ages(*values: float) -> pd.DataFrame:
+    return pd.DataFrame({"age": np.array(values, dtype=float)})
+
+
+def line(
+    train: pd.DataFrame, test: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, seed: int = 0
+) -> pd.Series:
+    return evaluate(train, test, synthetic, schema, None, seed, metrics=["singling_out"]).iloc[0]
+
+
+# -- predicates ----------------------------------------------------------------------------
+
+ROWS = rows_of(
+    "real",
+    pd.DataFrame({"name": list("aabbcc"), "age": [10, 20, 30, np.nan, 50, 60]}),
+    SCHEMA,
+    strict=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "fits"),
+    [
+        ([("name", "=", 0.0)], 2),
+        ([("age", ">=", 50.0)], 2),
+        ([("age", "<=", 20.0)], 2),  # the gap is below no bound
+        ([("age", ">=", 10.0)], 5),
+        ([("age", "=", -np.inf)], 1),
+        ([("age", "<=", 30.0), ("name", "=", 1.0)], 1),
+        ([("name", "=", 1.0), ("age", ">=", 31.0)], 0),
+        ([("name", "=", 2.0), ("age", ">=", 51.0), ("age", "<=", 60.0)], 1),
+        ([("name", "=", 9.0)], 0),
+    ],
+)
+def test_predicates_by_hand(conditions: list[tuple[str, str, float]], fits: int) -> None:
+    assert Predicate(tuple(conditions)).matches(ROWS) == fits
+
+
+# -- the attack by hand --------------------------------------------------------------------
+
+
+def test_copied_names_by_hand() -> None:
+    # six predicates "name = a" to "name = f": each fits one training and no control row; the
+    # names of the control rows fit nobody in the training table
+    found = line(names("abcdef"), names("ghijkl"), names("abcdef"), NAMES)
+    assert found["value"] == 1
+    detail = found["detail"]
+    assert detail["predicates"] == 6
+    assert {who: detail[who]["rate"] for who in ("train", "control", "baseline")} == {
+        "train": 1, "control": 0, "baseline": 0,
+    }  # fmt: skip
+    assert detail["train"]["trials"] == detail["baseline"]["trials"] == 6
+    assert detail["train"]["interval"] == pytest.approx((0.6097, 1), abs=1e-3)
+    assert detail["interval"] == pytest.approx((0.75 - 0.3241, 1), abs=1e-3)
+
+
+def test_numbers_are_singled_out_at_their_ends() -> None:
+    # of 1 ... 6 only "<= 1" and ">= 6" fit one row. They fit one training row each; in the
+    # control rows two each. The control rows all have a twin and give no predicate
+    found = line(ages(1, 2, 3, 4, 5, 6), ages(1, 1, 3, 3, 6, 6), ages(1, 2, 3, 4, 5, 6), AGES)
+    assert found["value"] == 1 and found["detail"]["predicates"] == 2
+    assert "baseline" not in found["detail"]
+
+
+def test_a_gap_is_singled_out_as_such() -> None:
+    # "age is missing", "<= 1" and ">= 3" of 1, 2, 3: the gap and 3 fit one training row, and 1
+    # does; the control rows have no gap, two 1 and one 3
+    found = line(ages(np.nan, 1, 2, 3), ages(1, 1, 2, 3), ages(np.nan, 1, 2, 3), AGES)
+    assert found["detail"]["predicates"] == 3
+    assert found["detail"]["train"]["rate"] == 1
+    assert found["detail"]["control"]["rate"] == pytest.approx(1 / 3)
+
+
+def test_a_predicate_must_fit_exactly_one() -> None:
+    found = line(names("aabbcd"), names("ghijkl"), names("abcdef"), NAMES)
+    # a and b fit two people, c and d one, e and f nobody
+    assert found["detail"]["train"]["rate"] == pytest.approx(2 / 6)
+
+
+def test_rows_with_twins_give_no_predicate() -> None:
+    found = line(names("abcdef"), names("ghijkl"), names("aabb"), NAMES)
+    assert found["value"] == 0
+    assert found["detail"] == {"note": "none of 1000 synthetic rows can be told from all others"}
+
+
+def test_what_strangers_lose_too_is_no_leak() -> None:
+    found = line(names("abcdef"), names("abcdef"), names("abcdef"), NAMES)
+    assert found["value"] == 0
+    low, high = found["detail"]["interval"]
+    assert low < 0 < high
+    assert found["detail"]["baseline"]["rate"] == 1
+
+
+def test_as_many_people_as_strangers() -> None:
+    # 12 training rows against 4: four of them are tried, or a name that is in fewer rows would
+    # look like a leak
+    found = line(names("abcdefghijkl"), names("abcd"), names("abcdefghijkl"), NAMES)
+    assert found["detail"]["train"]["rate"] == found["detail"]["control"]["rate"]
+    assert found["value"] == 0
+
+
+# -- teeth ---------------------------------------------------------------------------------
+
+WIDE = Schema(
+    (
+        *(Column(f"n{i}", "integer", minimum=0, maximum=99) for i in range(3)),
+        *(Column(f"c{i}", "categorical", categories=tuple("abcd")) for i in range(3)),
+    )
+)
+
+
+def draw(n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    numbers = {f"n{i}": rng.integers(0, 100, n) for i in range(3)}
+    return pd.DataFrame({**numbers, **{f"c{i}": rng.choice(list("abcd"), n) for i in range(3)}})
+
+
+def test_copies_leak() -> None:
+    found = line(draw(300, 1), draw(300, 2), draw(300, 1), WIDE)
+    assert found["detail"]["interval"][0] > 0.2
+    assert found["detail"]["train"]["rate"] == 1
+    rates = found["detail"]["control"]["rate"], found["detail"]["baseline"]["rate"]
+    assert max(rates) < 0.6
+    assert found["detail"]["baseline"]["interval"][1] < 0.7
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_independent_draws_do_not_leak(seed: int) -> None:
+    low, high = line(draw(300, 1), draw(300, 2), draw(300, seed), WIDE, seed)["detail"]["interval"]
+    assert low < 0 < high
