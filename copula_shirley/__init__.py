@@ -10,6 +10,7 @@ from copula_shirley.errors import (
     ShirleyError,
 )
 from copula_shirley.privacy import Budget, Ledger
+from copula_shirley.private_vine import PrivateVine
 from copula_shirley.schema import Column, Schema
 from copula_shirley.shirley import CopulaShirley
 from copula_shirley.tables import read_table
@@ -23,6 +24,7 @@ __all__ = [
     "Generator",
     "Ledger",
     "PrivacyWarning",
+    "PrivateVine",
     "Schema",
     "SchemaError",
     "SettingError",

@@ -9,7 +9,7 @@ in an underscore.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -87,6 +87,12 @@ class Generator(BaseEstimator, ABC):
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Take back what ``_state`` gave."""
 
+    def _draw_given(
+        self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
+    ) -> dict[str, FloatArray]:
+        """Draw n rows that fulfil conditions on some columns."""
+        raise SettingError(f"given ({', '.join(given)}): a {self.name} model cannot be conditioned")
+
     def _size_to_keep(self, rows: int) -> int:
         """The number of rows that the model remembers; it must not betray a private one."""
         return rows
@@ -153,7 +159,13 @@ class Generator(BaseEstimator, ABC):
         report("done", 1.0)
         return self
 
-    def sample(self, n: int | None = None, *, random_state: RandomState = None) -> pd.DataFrame:
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        random_state: RandomState = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> pd.DataFrame:
         """Draw synthetic rows.
 
         Parameters
@@ -163,12 +175,19 @@ class Generator(BaseEstimator, ABC):
         random_state : int or Generator, optional
             By default every call goes on where the last one stopped, from the
             generator's own ``random_state``.
+        given : mapping, optional
+            Conditions on columns, where the generator can: a value, or a pair
+            (low, high) of an ordered column, both ends included.
         """
-        chunks = list(self.sample_chunks(n, random_state=random_state))
+        chunks = list(self.sample_chunks(n, random_state=random_state, given=given))
         return pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
 
     def sample_chunks(
-        self, n: int | None = None, *, random_state: RandomState = None
+        self,
+        n: int | None = None,
+        *,
+        random_state: RandomState = None,
+        given: Mapping[str, Any] | None = None,
     ) -> Iterator[pd.DataFrame]:
         """Draw the rows of ``sample`` in tables of bounded size."""
         self._check_fitted()
@@ -176,13 +195,18 @@ class Generator(BaseEstimator, ABC):
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
             raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
         rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
-        return self._chunks(int(n), rng)
+        return self._chunks(int(n), rng, given)
 
-    def _chunks(self, n: int, rng: np.random.Generator) -> Iterator[pd.DataFrame]:
+    def _chunks(
+        self, n: int, rng: np.random.Generator, given: Mapping[str, Any] | None
+    ) -> Iterator[pd.DataFrame]:
         for start in range(0, max(n, 1), CHUNK):
             size = min(CHUNK, n - start)
             (chunk_rng,) = rng.spawn(1)
-            numbers = self._draw(size, chunk_rng)
+            if given:
+                numbers = self._draw_given(size, chunk_rng, given)
+            else:
+                numbers = self._draw(size, chunk_rng)
             series = {
                 name: domain.from_numbers(self.schema_[name], numbers[name], self.dtypes_[name])
                 for name in self.columns_

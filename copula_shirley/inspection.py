@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ def trees_table(vine: pv.Vinecop, names: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def plot_trees(vine: pv.Vinecop, names: list[str], path: str | Path) -> None:
+def plot_trees(graphs: list[nx.Graph], path: str | Path) -> None:
     """Draw the trees side by side; thick edges are strong, red ones negative."""
     # the object interface draws to the file without a display or a global state
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
@@ -50,7 +52,7 @@ def plot_trees(vine: pv.Vinecop, names: list[str], path: str | Path) -> None:
     kind = Path(path).suffix.lstrip(".").lower()
     if kind not in ("png", "pdf", "svg"):
         raise SettingError(f"plot file {str(path)!r} must end in .png, .pdf or .svg")
-    graphs = tree_graphs(vine, names)[:MOST_TREES]
+    graphs = graphs[:MOST_TREES]
     if not graphs:
         raise SettingError("the vine has no tree to draw: all columns are independent")
     side = 6 + 0.25 * len(graphs[0])
@@ -64,23 +66,51 @@ def plot_trees(vine: pv.Vinecop, names: list[str], path: str | Path) -> None:
         figure.savefig(partial, format=kind, dpi=100)
 
 
+@dataclass(frozen=True)
+class DrawnEdge:
+    """An edge of a tree: two variables, those they are conditioned on, strength and family."""
+
+    first: int
+    second: int
+    given: frozenset[int]
+    tau: float
+    family: str
+
+
 def tree_graphs(vine: pv.Vinecop, names: list[str]) -> list[nx.Graph]:
-    """The trees as graphs; the nodes of a tree are the edges of the one before."""
-    labels = {frozenset([i]): name for i, name in enumerate(names, start=1)}
+    """The trees of a pyvinecopulib vine as graphs."""
+    trees = [
+        [
+            DrawnEdge(
+                edge["conditioned"][0] - 1,
+                edge["conditioned"][1] - 1,
+                frozenset(i - 1 for i in edge["conditioning"]),
+                float(edge["pair_copula"].tau),
+                family_name(edge["pair_copula"].family),
+            )
+            for edge in tree
+        ]
+        for tree in vine.get_trees()
+    ]
+    return graphs_of(trees, names)
+
+
+def graphs_of(trees: Sequence[Sequence[DrawnEdge]], names: Sequence[str]) -> list[nx.Graph]:
+    """Trees as graphs; the nodes of a tree are the edges of the one before."""
+    labels = {frozenset([i]): name for i, name in enumerate(names)}
     graphs = []
-    for tree in vine.get_trees():
+    for tree in trees:
         graph, edges = nx.Graph(), {}
         for edge in tree:
-            (a, b), given = edge["conditioned"], frozenset(edge["conditioning"])
-            pair = edge["pair_copula"]
             graph.add_edge(
-                labels[given | {a}],
-                labels[given | {b}],
-                tau=float(pair.tau),
-                label=f"{family_name(pair.family)}\n{pair.tau:+.2f}",
+                labels[edge.given | {edge.first}],
+                labels[edge.given | {edge.second}],
+                tau=edge.tau,
+                label=f"{edge.family}\n{edge.tau:+.2f}",
             )
-            condition = "\n| " + ", ".join(names[i - 1] for i in sorted(given)) if given else ""
-            edges[given | {a, b}] = f"{names[a - 1]},\n{names[b - 1]}{condition}"
+            pair = f"{names[edge.first]},\n{names[edge.second]}"
+            condition = "\n| " + ", ".join(names[i] for i in sorted(edge.given))
+            edges[edge.given | {edge.first, edge.second}] = pair + condition * bool(edge.given)
         graphs.append(graph)
         labels = edges
     return graphs

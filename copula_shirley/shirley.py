@@ -36,7 +36,7 @@ from copula_shirley.domain import Cells, FloatArray
 from copula_shirley.encoders import Coding
 from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.histograms import count, noisy_counts, to_mass
-from copula_shirley.inspection import plot_trees, trees_table
+from copula_shirley.inspection import plot_trees, tree_graphs, trees_table
 from copula_shirley.margins import Margin, from_uniforms, left_limits, pseudo_observations
 from copula_shirley.mechanisms import DiffprivlibNoise, NoiseSource, check_mechanism
 from copula_shirley.privacy import Budget, Ledger, check_epsilon
@@ -444,7 +444,7 @@ class CopulaShirley(Generator):
         """Draw the vine's trees."""
         if self.vine_ is None:
             raise SettingError(f"plot ({str(path)!r}): no column varies, there is no vine")
-        plot_trees(self.vine_, self.vine_names(), path)
+        plot_trees(tree_graphs(self.vine_, self.vine_names()), path)
 
     @property
     def vine_(self) -> pv.Vinecop | None:

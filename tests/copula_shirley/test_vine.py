@@ -185,7 +185,7 @@ def test_the_trees_can_be_read_and_drawn(tmp_path) -> None:  # type: ignore[no-u
     assert sorted(first.nodes) == names
     # the nodes of a tree are the edges of the one before it
     assert (len(second), len(third)) == (3, 2)
-    plot_trees(vine, names, tmp_path / "trees.png")
+    plot_trees(tree_graphs(vine, names), tmp_path / "trees.png")
     assert (tmp_path / "trees.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(SettingError, match=r"\.png"):
-        plot_trees(vine, names, tmp_path / "trees.xyz")
+        plot_trees(tree_graphs(vine, names), tmp_path / "trees.xyz")

@@ -1,0 +1,114 @@
+"""Conditions on synthetic rows: ``given={"sex": "Female", "age": (30, 40)}``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley import domain
+from copula_shirley.domain import FloatArray
+from copula_shirley.errors import SettingError
+from copula_shirley.fitted_vine import Condition
+from copula_shirley.schema import Column, Schema
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Numbers ``low`` to ``high`` of a column, and the declared cells that hold them."""
+
+    low: float
+    high: float
+    cells: Condition
+
+
+def conditions(given: Mapping[str, Any], schema: Schema) -> dict[str, Wanted]:
+    """Conditions as numbers and cells of the declared domain.
+
+    A value is one value; a pair (low, high) an interval of an ordered column, both ends
+    included; None is a missing value.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("age", "integer", minimum=0, maximum=9),))
+    >>> conditions({"age": (3, 5)}, schema)["age"].cells
+    Condition(first=3, last=5)
+    """
+    wanted = {}
+    for name, value in given.items():
+        if name not in schema.names:
+            raise SettingError(
+                f"given ({name!r}) must be a column of the schema: {', '.join(schema.names)}"
+            )
+        wanted[name] = _wanted(schema[name], value)
+    return wanted
+
+
+def _wanted(column: Column, value: Any) -> Wanted:
+    ends = [value, value]
+    if isinstance(value, tuple | list):
+        if column.nominal or column.kind == "boolean":
+            raise _error(column, value, "must be one category: an interval needs an order")
+        if len(value) != 2:
+            raise _error(column, value, "must be a value or a pair (low, high)")
+        ends = list(value)
+    low, high = (_number(column, value, end) for end in ends)
+    if low > high:
+        raise _error(column, value, "must have its lower end first")
+    cells = domain.cells(column)
+    first, last = cells.index(np.array([low, high]))
+    return Wanted(low, high, Condition(int(first), int(last)))
+
+
+def _number(column: Column, value: Any, end: Any) -> float:
+    series = pd.Series([end], dtype=object)
+    if column.kind == "datetime" and isinstance(end, str):
+        try:
+            series = pd.Series([pd.Timestamp(end)])
+        except ValueError:
+            raise _error(column, value, "must be a date") from None
+    elif column.kind in ("integer", "continuous") and end is not None:
+        series = pd.Series([end])
+    if domain.outside(column, series)[0]:
+        raise _error(column, value, f"must lie in the declared domain: {_domain(column)}")
+    return float(domain.to_numbers(column, series)[0])
+
+
+def _domain(column: Column) -> str:
+    if column.kind in ("categorical", "boolean"):
+        listed = [repr(category) for category in domain.categories(column)]
+        return ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")
+    return f"{column.minimum} to {column.maximum}"
+
+
+def _error(column: Column, value: Any, rule: str) -> SettingError:
+    return SettingError(f"given {column.name!r} ({value!r}) {rule}")
+
+
+def held(
+    numbers: dict[str, FloatArray],
+    wanted: Mapping[str, Wanted],
+    schema: Schema,
+    rng: np.random.Generator,
+) -> dict[str, FloatArray]:
+    """Numbers drawn inside cells, brought inside the conditions where a cell is wider."""
+    for name, want in wanted.items():
+        values = numbers[name]
+        outside = (values < want.low) | (values > want.high)
+        if not outside.any():
+            continue
+        cells = domain.cells(schema[name])
+        index = cells.index(values[outside])
+        low = np.maximum(cells.first[index], want.low)
+        high = np.minimum(cells.last[index], want.high)
+        if cells.step:
+            drawn = low + np.floor(rng.random(len(low)) * (high - low + 1))
+        else:
+            drawn = low + rng.random(len(low)) * (high - low)
+        drawn = domain.round_to_resolution(schema[name], drawn)
+        numbers[name] = values.copy()
+        numbers[name][outside] = np.clip(drawn, want.low, want.high)
+    return numbers

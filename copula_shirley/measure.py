@@ -1,0 +1,317 @@
+"""The only code of PrivateVine that sees rows: a query in, noisy whole numbers out.
+
+An algorithm that wants to know something about the rows is a Python generator: it yields a query
+and is sent the noisy answer. So it is a function of public settings and of the answers alone, and
+``replay`` with the answers of a transcript gives the same model bit for bit.
+
+Privacy
+-------
+A *key* is a public function that maps each row to one cell of a table, by that row alone. One unit
+(a row, or a person with k rows) changes a table of counts by ``histogram_sensitivity``: s1 in the
+L1 norm and s2 in L2.
+
+- ``Tables``: m tables answered together change by m s1 in L1 and sqrt(m) s2 in L2, since each of
+  them changes by at most s1 and s2.
+- ``Distances``: the L1 distance of a table to a public table changes by at most s1 (triangle
+  inequality), so c of them change by c s1 in L1 and sqrt(c) s1 in L2.
+- ``Choice``: k rounds of the exponential mechanism among scores of sensitivity s1. A round with
+  parameter e costs e in epsilon and e^2/8 in rho.
+
+Discrete Gaussian noise of parameter sigma costs rho = L2^2 / (2 sigma^2), discrete Laplace noise of
+scale b costs epsilon = L1 / b. Each query is charged before rows are looked at. Jitter, which
+breaks ties inside a cell, is drawn for each row independently of its values: given the jitter the
+above holds, so it holds on average.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator as Coroutine
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from copula_shirley.accounting import rho_of
+from copula_shirley.domain import FloatArray
+from copula_shirley.errors import ArtefactError
+from copula_shirley.noise import Integers, ReleaseNoise
+from copula_shirley.privacy import Budget, Ledger, Sensitivity
+
+T = TypeVar("T")
+
+
+class Records:
+    """Rows as cells of the declared domain, with jitter. Everything in here is private.
+
+    Parameters
+    ----------
+    codes : dict
+        The declared cell of each row, per column.
+    rng : numpy.random.Generator
+        Source of the jitter.
+    """
+
+    def __init__(self, codes: dict[str, NDArray[np.intp]], rng: np.random.Generator) -> None:
+        self.codes = codes
+        self._rng = rng
+        self._jitter: dict[str, FloatArray] = {}
+
+    def __len__(self) -> int:
+        return len(next(iter(self.codes.values())))
+
+    def jitter(self, name: str) -> FloatArray:
+        """A uniform number for each row, the same whenever it is asked for."""
+        if name not in self._jitter:
+            self._jitter[name] = self._rng.random(len(self))
+        return self._jitter[name]
+
+
+class Key(Protocol):
+    """A public function from a row to a cell of a table."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns that it looks at, for people."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each axis of the table."""
+        ...
+
+    def cells(self, records: Records) -> NDArray[np.intp]:
+        """The cell of each row, as one number."""
+        ...
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked, and the share of the budget that it may cost."""
+
+    stage: str
+    keys: Sequence[Key]
+    share: float
+
+
+@dataclass(frozen=True)
+class Tables(Query):
+    """Counts of several tables."""
+
+
+@dataclass(frozen=True)
+class Distances(Query):
+    """L1 distances of several tables to public tables of whole numbers."""
+
+    guesses: Sequence[Integers]
+
+
+@dataclass(frozen=True)
+class Choice(Query):
+    """Several tables that are far from public ones, a handicap taken off each distance."""
+
+    guesses: Sequence[Integers]
+    handicaps: FloatArray
+    count: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Noisy whole numbers and the standard deviation of their noise.
+
+    A list of tables; or one array of distances; or one array of chosen positions.
+    """
+
+    values: list[Integers]
+    sigma: float
+
+
+@dataclass
+class Transcript:
+    """Every answer, in order: all that a model learns about the rows."""
+
+    answers: list[Answer] = field(default_factory=list)
+    queries: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, query: Query, answer: Answer) -> None:
+        """Keep an answer, and what was asked in words."""
+        about = {
+            "kind": type(query).__name__,
+            "stage": query.stage,
+            "share": query.share,
+            "sigma": answer.sigma,
+            "what": [list(key.names) for key in query.keys],
+        }
+        self.queries.append(about)
+        self.answers.append(answer)
+
+    def state(self) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
+        """The transcript as JSON values and arrays."""
+        arrays = {
+            f"answer_{i}_{j}": values
+            for i, answer in enumerate(self.answers)
+            for j, values in enumerate(answer.values)
+        }
+        counts = [len(answer.values) for answer in self.answers]
+        return [{**q, "tables": n} for q, n in zip(self.queries, counts, strict=True)], arrays
+
+    @classmethod
+    def restored(cls, queries: list[dict[str, Any]], arrays: dict[str, NDArray[Any]]) -> Transcript:
+        """The transcript that ``state`` gave."""
+        transcript = cls()
+        for i, about in enumerate(queries):
+            values = [arrays[f"answer_{i}_{j}"] for j in range(about["tables"])]
+            transcript.answers.append(Answer(values, float(about["sigma"])))
+            transcript.queries.append({k: v for k, v in about.items() if k != "tables"})
+        return transcript
+
+
+class Noise:
+    """How much noise a share of the budget buys; public arithmetic, no rows.
+
+    Parameters
+    ----------
+    budget : Budget or None
+        Without one there is no noise. With a delta costs are in rho, else in epsilon.
+    unit : Sensitivity
+        Of one histogram.
+    """
+
+    def __init__(self, budget: Budget | None, unit: Sensitivity) -> None:
+        self.budget = budget
+        self.unit = unit
+        self.zcdp = budget is not None and budget.delta > 0
+        self.total = 0.0
+        if budget is not None:
+            self.total = rho_of(budget.epsilon, budget.delta) if self.zcdp else budget.epsilon
+
+    def scale(self, share: float, count: int, *, distances: bool = False) -> float:
+        """Parameter of the noise when ``count`` tables (or distances) share ``share``."""
+        if self.budget is None:
+            return 0.0
+        cost = share * self.total
+        if self.zcdp:
+            each = self.unit.l1 if distances else self.unit.l2
+            return each * math.sqrt(count / (2 * cost))
+        return self.unit.l1 * count / cost
+
+    def sigma(self, share: float, count: int, *, distances: bool = False) -> float:
+        """Standard deviation of that noise."""
+        scale = self.scale(share, count, distances=distances)
+        if self.zcdp or scale == 0:
+            return scale
+        # discrete Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale)
+        return math.sqrt(2 * math.exp(-1 / scale)) / -math.expm1(-1 / scale)
+
+    def choice_scale(self, share: float, count: int) -> float:
+        """Parameter of each of ``count`` exponential mechanisms: chances go by exp(score/it)."""
+        cost = share * self.total / count
+        epsilon = math.sqrt(8 * cost) if self.zcdp else cost
+        return 2 * self.unit.l1 / epsilon
+
+
+class Measure:
+    """Answers queries about the rows and writes the transcript; nothing else sees rows."""
+
+    def __init__(self, records: Records, ledger: Ledger, noise: ReleaseNoise | None) -> None:
+        self._records = records
+        self._ledger = ledger
+        self._source = noise
+        self.noise = Noise(ledger.budget, ledger.sensitivity())
+        self.transcript = Transcript()
+
+    def answer(self, query: Query) -> Answer:
+        """Charge the query, then answer it."""
+        self._charge(query)
+        if isinstance(query, Choice):
+            answer = Answer([self._chosen(query)], 0.0)
+        elif isinstance(query, Distances):
+            gaps = self._gaps(query)
+            sigma = self.noise.sigma(query.share, len(gaps), distances=True)
+            scale = self.noise.scale(query.share, len(gaps), distances=True)
+            answer = Answer([self._noisy(gaps, scale)], sigma)
+        else:
+            scale = self.noise.scale(query.share, len(query.keys))
+            counts = [self._noisy(self._count(key), scale) for key in query.keys]
+            answer = Answer(counts, self.noise.sigma(query.share, len(query.keys)))
+        self.transcript.add(query, answer)
+        return answer
+
+    def _charge(self, query: Query) -> None:
+        what = f"{len(query.keys)} tables"
+        if isinstance(query, Distances):
+            what = f"{len(query.keys)} distances"
+        if isinstance(query, Choice):
+            what = f"{query.count} of {len(query.keys)} tables"
+        if self.noise.budget is None:
+            self._ledger.record_unprotected(query.stage, what, "noise is off: exact counts")
+            return
+        cost = query.share * self.noise.total
+        if isinstance(query, Choice):
+            mechanism = "exponential"
+        else:
+            mechanism = "discrete gaussian" if self.noise.zcdp else "discrete laplace"
+        charge = self._ledger.charge_rho if self.noise.zcdp else self._ledger.charge
+        charge(query.stage, what, mechanism, cost)
+
+    def _count(self, key: Key) -> Integers:
+        size = math.prod(key.shape)
+        counts = np.bincount(key.cells(self._records), minlength=size)
+        return counts.astype(np.int64).reshape(key.shape)
+
+    def _gaps(self, query: Distances | Choice) -> Integers:
+        return np.array(
+            [
+                np.abs(self._count(key) - guess).sum()
+                for key, guess in zip(query.keys, query.guesses, strict=True)
+            ],
+            dtype=np.int64,
+        )
+
+    def _noisy(self, counts: Integers, scale: float) -> Integers:
+        if self._source is None or scale == 0:
+            return counts
+        draw = self._source.gaussian if self.noise.zcdp else self._source.laplace
+        return draw(counts, scale)
+
+    def _chosen(self, query: Choice) -> Integers:
+        """Positions, the best first; each round leaves out what was chosen before."""
+        merits = self._gaps(query) - np.asarray(query.handicaps, dtype=float)
+        if self._source is None:
+            return np.argsort(-merits, kind="stable")[: query.count].astype(np.int64)
+        scale = self.noise.choice_scale(query.share, query.count)
+        left = list(range(len(merits)))
+        chosen = np.empty(query.count, dtype=np.int64)
+        for i in range(query.count):
+            chosen[i] = left.pop(self._source.choose(merits[left], scale))
+        return chosen
+
+
+Rounds = Coroutine[Query, Answer, T]
+
+
+def run(rounds: Rounds[T], measure: Measure) -> T:
+    """Drive an algorithm with answers about rows."""
+    try:
+        query = next(rounds)
+        while True:
+            query = rounds.send(measure.answer(query))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def replay(rounds: Rounds[T], transcript: Transcript) -> T:
+    """Drive an algorithm with the answers of a transcript; no row is needed."""
+    try:
+        query = next(rounds)
+        for about, answer in zip(transcript.queries, transcript.answers, strict=True):
+            if about["kind"] != type(query).__name__ or about["stage"] != query.stage:
+                raise ArtefactError("the transcript does not belong to these settings")
+            query = rounds.send(answer)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+    raise ArtefactError("the transcript ends before the model is complete")

@@ -1,0 +1,417 @@
+"""The rounds of PrivateVine: what is asked about the rows, and what is made of the answers.
+
+A generator in Python's sense: it yields queries and is sent noisy answers (``measure.run``), so
+that the model is a function of public settings and of the transcript.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from copula_shirley.domain import FloatArray
+from copula_shirley.fitted_vine import POOL, SWEEPS, Codes, FittedVine
+from copula_shirley.measure import Choice, Distances, Key, Noise, Records, Rounds, Tables
+from copula_shirley.noise import Integers
+from copula_shirley.pair_copulas import pair_copula, shrink_to
+from copula_shirley.private_margins import groups_of, mass_of, to_simplex
+from copula_shirley.regular_vine import Edge, Given, Known, RegularVine, spanning_tree
+from copula_shirley.schema import Schema
+from copula_shirley.spending import (
+    CELLS_PER_NOISE,
+    CHOOSING_EDGES,
+    CHOOSING_EXTRAS,
+    SHARES,
+    Spending,
+    spending,
+)
+from copula_shirley.tilt import Target
+
+#: Mean of the absolute value of a standard normal variable.
+ABSOLUTE = math.sqrt(2 / math.pi)
+#: Cells along each axis of tables of innovations: least and most.
+LEAST_GRID, MOST_GRID = 5, 20
+#: An edge of a higher tree is measured if its score is so many standard deviations.
+SIGNIFICANT = 2.0
+LEAST_ROWS = 10.0
+MOST_POOL = 120_000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything public that the rounds depend on."""
+
+    schema: Schema
+    target: str | None
+    truncation: int
+    families: bool
+    tilted: bool
+    noise: Noise
+    #: Share of the budget that is left for the rounds.
+    share: float
+    #: Of the pool at the fit; drawn independently of the rows.
+    pool_seed: int
+
+
+@dataclass(frozen=True)
+class AllRows:
+    """Key of a table with one cell: the number of rows."""
+
+    names: tuple[str, ...] = ("rows",)
+    shape: tuple[int, ...] = (1,)
+
+    def cells(self, records: Records) -> NDArray[np.intp]:
+        """Every row lies in the one cell."""
+        return np.zeros(len(records), dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class GroupKey:
+    """Key of a table of groups of declared cells."""
+
+    names: tuple[str, ...]
+    groups: tuple[NDArray[np.intp], ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of groups of each column."""
+        return tuple(int(groups.max()) + 1 for groups in self.groups)
+
+    def cells(self, records: Records) -> NDArray[np.intp]:
+        """The joint group of each row."""
+        cell = np.zeros(len(records), dtype=np.intp)
+        for name, groups, size in zip(self.names, self.groups, self.shape, strict=True):
+            cell = cell * size + groups[records.codes[name]]
+        return cell
+
+
+@dataclass(frozen=True)
+class InnovationKey:
+    """Key of a table of u(partner | D) and u(child | D) on an even grid.
+
+    h-functions of released tables and jitter make it a public function of each row.
+    """
+
+    model: FittedVine
+    child: int
+    partner: int
+    given: Given
+    grid: int
+    #: Pseudo-observations of the rows, shared by the keys of one fit; it dies with them.
+    kept: dict[str, tuple[Known, NDArray[np.intp]]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The conditioned pair."""
+        return self.model.names[self.partner], self.model.names[self.child]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """An even grid."""
+        return self.grid, self.grid
+
+    def cells(self, records: Records) -> NDArray[np.intp]:
+        """The cell of each row's innovations."""
+        if "rows" not in self.kept:
+            self.kept["rows"] = self.model.uniforms(records)
+        known, label = self.kept["rows"]
+        a, b = (
+            np.minimum(
+                self.model.vine.pseudo_observation(known, v, self.given, label) * self.grid,
+                self.grid - 1,
+            ).astype(np.intp)
+            for v in (self.partner, self.child)
+        )
+        return np.asarray(a * self.grid + b)
+
+
+def learn(problem: Problem, progress: Callable[[str, float], None]) -> Rounds[FittedVine]:
+    """Count rows, margins, classes, tree 1, higher trees, extras; each round uses the last ones."""
+    learner = _Learner(problem)
+    stages = {
+        "number of rows": learner.count_rows,
+        "margins": learner.measure_margins,
+        "target": learner.measure_classes,
+        "tree 1": learner.grow_first_tree,
+        "higher trees": learner.grow_higher_trees,
+        "tables beyond the vine": learner.measure_extras,
+    }
+    for i, (name, stage) in enumerate(stages.items()):
+        progress(name, i / len(stages))
+        yield from stage()
+    return learner.model
+
+
+class _Learner:
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        names = list(problem.schema.names)
+        self.target = None if problem.target is None else names.index(problem.target)
+        self.model = FittedVine(problem.schema, self.target)
+        self.columns = list(problem.schema)
+        self.noise = problem.noise
+        self.left = 1.0  # of the rounds' share
+        self.plan: Spending
+
+    # -- asking ----------------------------------------------------------------------
+
+    def _tables(
+        self, stage: str, keys: Sequence[Key], share: float
+    ) -> Rounds[tuple[list[FloatArray], float]]:
+        self.left -= share
+        answer = yield Tables(stage, keys, share * self.problem.share)
+        return [table.astype(float) for table in answer.values], answer.sigma
+
+    def _distances(
+        self, stage: str, keys: Sequence[Key], guesses: Sequence[FloatArray], share: float
+    ) -> Rounds[tuple[FloatArray, float]]:
+        self.left -= share
+        whole = _whole(guesses, keys)
+        answer = yield Distances(stage, keys, share * self.problem.share, whole)
+        return answer.values[0].astype(float), answer.sigma
+
+    def _key(self, variables: Sequence[int]) -> GroupKey:
+        names = tuple(self.model.names[j] for j in variables)
+        return GroupKey(names, tuple(self.model.groups[j] for j in variables))
+
+    def _with_target(self, *variables: int) -> tuple[int, ...]:
+        return variables if self.target is None else (*variables, self.target)
+
+    def _remember(self, variables: tuple[int, ...], noisy: FloatArray, sigma: float) -> None:
+        """A noisy table for the tilt."""
+        counts = noisy.ravel()
+        self.model.targets.append(Target(variables, counts, np.full(counts.shape, sigma)))
+
+    # -- rounds ----------------------------------------------------------------------
+
+    def count_rows(self) -> Rounds[None]:
+        """A noisy number of rows, on which shares and resolution depend."""
+        noisy, sigma = yield from self._tables("size", [AllRows()], SHARES.size)
+        self.model.total = max(float(noisy[0].sum()), LEAST_ROWS)
+        self.size_sigma = sigma
+        sizes = self.model.grid.sizes
+        self.plan = spending(
+            self.model.total,
+            len(self.columns),
+            1 if self.problem.target is None else sizes[self.problem.target],
+            self.problem.truncation,
+            self.noise,
+            tilted=self.problem.tilted,
+        )
+
+    def measure_margins(self) -> Rounds[None]:
+        """Masses of the declared cells, and groups of cells for tables."""
+        model, sizes = self.model, self.model.grid.sizes
+        exact = [np.arange(sizes[name]) for name in model.names]
+        keys = [GroupKey((name,), (cells,)) for name, cells in zip(model.names, exact, strict=True)]
+        noisy, sigma = yield from self._tables("margins", keys, self.plan.margins)
+        totals = [model.total, *(float(counts.sum()) for counts in noisy)]
+        spreads = [self.size_sigma, *(sigma * math.sqrt(counts.size) for counts in noisy)]
+        weights = 1 / np.maximum(spreads, 1e-9) ** 2
+        model.total = max(float(np.average(totals, weights=weights)), LEAST_ROWS)
+        model.kappa = self.plan.kappa
+        for j, (column, counts) in enumerate(zip(self.columns, noisy, strict=True)):
+            cells = model.grid.cells[column.name]
+            mass = mass_of(column, cells, counts, sigma, model.total)
+            groups = groups_of(column, mass, self.plan.groups, self.plan.rare)
+            model.mass.append(mass)
+            model.groups.append(exact[j] if j == self.target else groups)
+            merged = np.bincount(model.groups[j], counts).astype(float)
+            spread = sigma * np.sqrt(np.bincount(model.groups[j]))
+            model.targets.append(Target((j,), merged, spread))
+        self.margin_sigma = sigma
+
+    def measure_classes(self) -> Rounds[None]:
+        """Sizes of the classes, and margins inside each."""
+        model = self.model
+        one_way: list[FloatArray] = [
+            (np.bincount(groups, mass) * model.total).astype(float)
+            for groups, mass in zip(model.groups, model.mass, strict=True)
+        ]
+        if self.target is None:
+            model.class_sizes = np.array([model.total])
+            model.by_class = {j: one_way[j][:, None] for j in model.others}
+            return
+        if self.plan.classes == 0:
+            model.class_sizes = np.maximum(one_way[self.target], 1e-3)
+            share = model.class_sizes / model.class_sizes.sum()
+            model.by_class = {j: np.outer(one_way[j], share) for j in model.others}
+            return
+        keys = [self._key((j, self.target)) for j in model.others]
+        noisy, sigma = yield from self._tables("target", keys, self.plan.classes)
+        sizes = np.array([*(table.sum(axis=0) for table in noisy), one_way[self.target]])
+        spreads = [*(len(table) * max(sigma, 1e-9) ** 2 for table in noisy)]
+        spreads.append(max(self.margin_sigma, 1e-9) ** 2)
+        average = np.average(sizes, axis=0, weights=1 / np.array(spreads))
+        model.class_sizes = np.maximum(to_simplex(average, model.total), 1e-3)
+        for j, table in zip(model.others, noisy, strict=True):
+            guess = np.outer(one_way[j], model.class_sizes) / model.class_sizes.sum()
+            model.by_class[j] = shrink_to(table, guess, sigma, one_way[j], model.class_sizes)
+            self._remember((j, self.target), table, sigma)
+        self.margin_sigma = sigma
+
+    def grow_first_tree(self) -> Rounds[None]:
+        """Scores of all pairs, their maximum spanning tree, its tables and pair copulas."""
+        model = self.model
+        model.vine = RegularVine(list(model.others))
+        if self.plan.first_tree == 0:
+            return
+        pairs = list(combinations(model.others, 2))
+        scores = yield from self._score_pairs(pairs)
+        order, links = spanning_tree(model.others, dict(zip(pairs, scores, strict=True)))
+        model.vine = RegularVine(order)
+        keys = [self._key(self._with_target(a, b)) for a, b in links]
+        noisy, sigma = yield from self._tables("tree 1", keys, self.plan.first_tree)
+        for (a, b), table in zip(links, noisy, strict=True):
+            smooth = not any(
+                self.columns[v].nominal or self.columns[v].kind == "boolean" for v in (a, b)
+            )
+            cube = table.reshape(model.shapes[a], model.shapes[b], model.classes)
+            copula = pair_copula(
+                cube,
+                sigma,
+                model.by_class[a],
+                model.by_class[b],
+                families=self.problem.families and smooth,
+            )
+            model.vine.add(Edge(b, a, frozenset(), copula))
+            if copula.family.endswith("checkerboard"):  # noise would only blur a family
+                self._remember(self._with_target(a, b), table, sigma)
+
+    def _score_pairs(self, pairs: Sequence[tuple[int, int]]) -> Rounds[FloatArray]:
+        """Distance of each pair from independence inside classes, less what chance explains."""
+        model = self.model
+        share = {j: table / model.class_sizes for j, table in model.by_class.items()}
+        expected = [np.einsum("ay,by->aby", model.by_class[a], share[b]) for a, b in pairs]
+        blur = [
+            self.margin_sigma**2 * (share[a][:, None] ** 2 + share[b][None] ** 2) for a, b in pairs
+        ]
+        chance = [ABSOLUTE * np.sqrt(q + v).sum() for q, v in zip(expected, blur, strict=True)]
+        keys = [self._key(self._with_target(a, b)) for a, b in pairs]
+        scores, _ = yield from self._distances("scores", keys, expected, self.plan.scores)
+        return np.asarray(scores - chance)
+
+    def grow_higher_trees(self) -> Rounds[None]:
+        """Pair copulas of innovations u(a | D), u(b | D), all classes together."""
+        trees = range(2, min(self.problem.truncation, len(self.model.others) - 1) + 1)
+        if self.plan.higher_trees <= 0 or not self.model.vine.edges:
+            return
+        kept: dict[str, tuple[Known, NDArray[np.intp]]] = {}
+        # later trees are weaker: shares 1, .6, .36, ...
+        weights = 0.6 ** np.arange(len(trees))
+        for tree, weight in zip(trees, weights / weights.sum(), strict=True):
+            yield from self._grow_tree(tree, self.plan.higher_trees * float(weight), kept)
+
+    def _grow_tree(
+        self, tree: int, share: float, kept: dict[str, tuple[Known, NDArray[np.intp]]]
+    ) -> Rounds[None]:
+        model, vine = self.model, self.model.vine
+        growing = [j for j in vine.order if len(vine.chains[j]) == tree - 1]
+        options = [(j, p, vine.partners(j)[1]) for j in growing for p in vine.partners(j)[0]]
+        if not options:
+            return
+        children = len({child for child, _, _ in options})
+        measuring = share * (1 - CHOOSING_EDGES)
+        planned = max(self.noise.sigma(measuring * self.problem.share, children), 1e-9)
+        fine = math.sqrt(model.total / (CELLS_PER_NOISE * planned)) / 2
+        grid = int(np.clip(round(min(fine, 1e6)), LEAST_GRID, MOST_GRID))
+        keys = [InnovationKey(model, child, p, d, grid, kept) for child, p, d in options]
+        even = np.full((grid, grid), model.total / grid**2)
+        scores, noise = yield from self._distances(
+            f"scores of tree {tree}", keys, [even] * len(keys), share * CHOOSING_EDGES
+        )
+        scores = scores - ABSOLUTE * grid * math.sqrt(model.total)
+        best: dict[int, int] = {}
+        for i, (child, _, _) in enumerate(options):
+            if child not in best or scores[i] > scores[best[child]]:
+                best[child] = i
+        strong = [i for i in best.values() if scores[i] > max(SIGNIFICANT * noise, planned * grid)]
+        copulas = {}
+        if strong:
+            noisy, sigma = yield from self._tables(
+                f"tree {tree}", [keys[i] for i in strong], measuring
+            )
+            margin = np.full((grid, 1), model.total / grid)
+            for i, table in zip(strong, noisy, strict=True):
+                copula = pair_copula(
+                    table[:, :, None], sigma, margin, margin, families=self.problem.families
+                )
+                copulas[i] = copula.for_classes(model.classes)
+        for i in best.values():
+            child, partner, given = options[i]
+            vine.add(Edge(child, partner, given, copulas.get(i)))
+
+    def measure_extras(self) -> Rounds[None]:
+        """Tables that the vine misses most, and the tilt to all noisy tables."""
+        model = self.model
+        if not self.problem.tilted:
+            return
+        rng = np.random.default_rng(self.problem.pool_seed)
+        pool, weight = model.draw_cells(int(min(POOL * model.total, MOST_POOL)) + 1, rng)
+        if self.plan.extras > 0:
+            yield from self._extra_tables(pool)
+        model.weigh(pool, weight, SWEEPS)
+
+    def _extra_tables(self, pool: Codes) -> Rounds[None]:
+        model, n = self.model, len(pool[0])
+        share = self.left  # what other rounds left is spent here
+        measuring, choosing = share * (1 - CHOOSING_EXTRAS), share * CHOOSING_EXTRAS
+        candidates = self._candidates(measuring)
+        count = min(self.plan.extra_tables, len(candidates))
+        sigma = self.noise.sigma(measuring * self.problem.share, count)
+        keys = [self._key(variables) for variables in candidates]
+        expected: list[FloatArray] = [
+            np.bincount(model.table_cells(v, pool), minlength=math.prod(key.shape)).astype(float)
+            * (model.total / n)
+            for v, key in zip(candidates, keys, strict=True)
+        ]
+        handicaps = np.array(
+            [
+                ABSOLUTE * (np.sqrt(q * (1 + model.total / n)).sum() + 0.5 * sigma * q.size)
+                for q in expected
+            ]
+        )
+        self.left -= choosing
+        answer = yield Choice(
+            "choice of tables",
+            keys,
+            choosing * self.problem.share,
+            _whole(expected, keys),
+            handicaps,
+            count,
+        )
+        chosen = [int(i) for i in answer.values[0]]
+        noisy, sigma = yield from self._tables(
+            "tables beyond the vine", [keys[i] for i in chosen], self.left
+        )
+        for i, table in zip(chosen, noisy, strict=True):
+            self._remember(candidates[i], table, sigma)
+
+    def _candidates(self, measuring: float) -> list[tuple[int, ...]]:
+        """Pairs that no table holds yet, and triples if the noise allows so many cells."""
+        model = self.model
+        seen = {
+            frozenset((edge.child, edge.partner)) for tree, edge in model.vine.edges if tree == 1
+        }
+        pairs = [p for p in combinations(model.others, 2) if frozenset(p) not in seen]
+        sigma = max(self.noise.sigma(measuring * self.problem.share, self.plan.extra_tables), 1e-9)
+        most = model.total / (CELLS_PER_NOISE * sigma)
+        triples = [
+            t
+            for t in combinations(model.others, 3)
+            if math.prod(model.shapes[j] for j in t) <= most
+        ]
+        return [*pairs, *triples]
+
+
+def _whole(guesses: Sequence[FloatArray], keys: Sequence[Key]) -> list[Integers]:
+    """Public tables as whole numbers."""
+    return [
+        np.rint(guess).astype(np.int64).reshape(key.shape)
+        for guess, key in zip(guesses, keys, strict=True)
+    ]
