@@ -17,6 +17,7 @@ Costs
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from scipy.optimize import brentq, minimize_scalar
 
@@ -59,6 +60,7 @@ def epsilon_of(rho: float, delta: float) -> float:
     return found
 
 
+@lru_cache(256)
 def rho_of(epsilon: float, delta: float) -> float:
     """The largest rho that means (epsilon, delta)-DP; never too large.
 
@@ -74,8 +76,10 @@ def rho_of(epsilon: float, delta: float) -> float:
     low, high = 0.0, epsilon
     while log_delta(high, epsilon) <= goal:
         high *= 2
-    for _ in range(200):
+    while high - low > 1e-15 * high:
         middle = (low + high) / 2
+        if middle in (low, high):
+            break
         if log_delta(middle, epsilon) <= goal:
             low = middle
         else:

@@ -87,6 +87,12 @@ class Generator(BaseEstimator, ABC):
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Take back what ``_state`` gave."""
 
+    def _enter(
+        self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
+    ) -> tuple[pd.DataFrame, Schema, Ledger]:
+        """The table on its domain, the domain, and the ledger of this fit."""
+        return schema.validate(table, on_unknown=self.on_unknown), schema, self._open_ledger(schema)
+
     def _draw_given(
         self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
     ) -> dict[str, FloatArray]:
@@ -137,9 +143,8 @@ class Generator(BaseEstimator, ABC):
         if not isinstance(schema, Schema):
             raise SettingError(f"schema ({type(schema).__name__}) must be a Schema or None")
         self._check_settings(schema)
-        rng = generator_of(self.random_state)
-        table = schema.validate(table, on_unknown=self.on_unknown)
-        ledger = self._open_ledger(schema)
+        fit_rng, sampling = generator_of(self.random_state).spawn(2)
+        table, schema, ledger = self._enter(table, schema, fit_rng)
         ledger.domains = {column.name: column.provenance for column in schema}
         for name in schema.drafted:
             why = "bounds and categories were drafted from the data, not declared"
@@ -149,7 +154,7 @@ class Generator(BaseEstimator, ABC):
             ledger.record_unprotected("domain", f"max_rows of {schema.person}", why)
         # From here on the old model is gone: a fit that is stopped leaves none behind.
         self.__dict__.pop("ledger_", None)
-        fit_rng, self._sampling_rng = rng.spawn(2)
+        self._sampling_rng = sampling
         self._fit(Rows.of(table, schema), ledger, fit_rng, report)
         self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}
         self.schema_, self.n_rows_ = schema, self._size_to_keep(len(table))

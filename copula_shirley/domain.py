@@ -452,6 +452,13 @@ def cells(column: Column) -> Cells:
     return _with_missing(column, starts, last, step)
 
 
+def step_size(column: Column) -> float:
+    """Distance of neighbouring values of a numeric column; 0 where every number is one."""
+    if column.kind == "continuous":
+        return 0.0 if column.resolution is None else float(column.resolution)
+    return 1.0
+
+
 def _grid(column: Column) -> tuple[float, float, float]:
     if column.kind == "integer":
         return float(column.minimum), float(column.maximum), 1.0

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.domain import FloatArray, Grid
+from copula_shirley.domain import FloatArray, Grid, round_to_resolution
+from copula_shirley.fine_margins import Leaves
 from copula_shirley.measure import Records
 from copula_shirley.pair_copulas import Labels, edges_of
 from copula_shirley.regular_vine import Known, RegularVine, stratified
@@ -24,7 +25,7 @@ Codes = list[NDArray[np.intp]]
 #: Rows drawn for each row that is kept, and the least pool.
 POOL, LEAST_POOL = 4, 20_000
 #: Rounds through the tables when a pool is weighed: at the fit, and at each sample.
-SWEEPS, POLISH = 15, 8
+SWEEPS, POLISH = 8, 6
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ class FittedVine:
         Rows of each group and class, for every column but the target.
     targets : list
         Noisy tables that the tilt looks at.
+    leaves : dict
+        What cells of numeric columns are cut into, for some columns.
     """
 
     schema: Schema
@@ -66,6 +69,7 @@ class FittedVine:
     vine: RegularVine = field(default_factory=lambda: RegularVine([]))
     targets: list[Target] = field(default_factory=list)
     factors: list[FloatArray] | None = None
+    leaves: dict[str, Leaves] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.grid = Grid(self.schema)
@@ -192,7 +196,11 @@ class FittedVine:
         codes = [column[kept] for column in codes]
         for j in self._coarse() - set(given or ()):
             codes[j] = self._redrawn(j, codes[j], rng)
-        return self.grid.numbers(dict(zip(self.names, codes, strict=True)), rng)
+        numbers = self.grid.numbers(dict(zip(self.names, codes, strict=True)), rng)
+        for name, leaves in self.leaves.items():
+            drawn = leaves.draw(numbers[name], codes[self.names.index(name)], rng)
+            numbers[name] = round_to_resolution(leaves.column, drawn)
+        return numbers
 
     def _coarse(self) -> set[int]:
         """Columns of which every pair copula is constant inside groups."""

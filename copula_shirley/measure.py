@@ -14,6 +14,10 @@ L1 norm and s2 in L2.
   them changes by at most s1 and s2.
 - ``Distances``: the L1 distance of a table to a public table changes by at most s1 (triangle
   inequality), so c of them change by c s1 in L1 and sqrt(c) s1 in L2.
+- ``Discovery``: categories out of no list. Those that neighbours share are counts as above. A
+  category that only one unit has holds at most k rows; it is released if its noisy count reaches a
+  threshold k + t, so noise of t or more is needed, which has a chance of at most delta divided by
+  the number of such categories. Outside that event nobody sees that it was there.
 - ``Choice``: k rounds of the exponential mechanism among scores of sensitivity s1. A round with
   parameter e costs e in epsilon and e^2/8 in rho.
 
@@ -26,6 +30,7 @@ above holds, so it holds on average.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Generator as Coroutine
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -33,10 +38,11 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from copula_shirley.accounting import rho_of
 from copula_shirley.domain import FloatArray
-from copula_shirley.errors import ArtefactError
+from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.noise import Integers, ReleaseNoise
 from copula_shirley.privacy import Budget, Ledger, Sensitivity
 
@@ -50,12 +56,20 @@ class Records:
     ----------
     codes : dict
         The declared cell of each row, per column.
+    numbers : dict
+        The number of each row, per column.
     rng : numpy.random.Generator
         Source of the jitter.
     """
 
-    def __init__(self, codes: dict[str, NDArray[np.intp]], rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        codes: dict[str, NDArray[np.intp]],
+        numbers: dict[str, FloatArray],
+        rng: np.random.Generator,
+    ) -> None:
         self.codes = codes
+        self.numbers = numbers
         self._rng = rng
         self._jitter: dict[str, FloatArray] = {}
 
@@ -69,21 +83,33 @@ class Records:
         return self._jitter[name]
 
 
-class Key(Protocol):
-    """A public function from a row to a cell of a table."""
+class Named(Protocol):
+    """What a question is about."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Columns that it looks at, for people."""
         ...
 
+
+class Key(Named, Protocol):
+    """A public function from a row to a cell of a table."""
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Cells along each axis of the table."""
         ...
 
-    def cells(self, records: Records) -> NDArray[np.intp]:
+    def cells(self, records: Any) -> NDArray[np.intp]:
         """The cell of each row, as one number."""
+        ...
+
+
+class Labels(Named, Protocol):
+    """A public function from a row to a category out of no list."""
+
+    def labels(self, records: Any) -> tuple[Any, int]:
+        """Categories of the rows that have one, and the number of missing values."""
         ...
 
 
@@ -92,7 +118,7 @@ class Query:
     """What is asked, and the share of the budget that it may cost."""
 
     stage: str
-    keys: Sequence[Key]
+    keys: Sequence[Any]
     share: float
 
 
@@ -100,11 +126,21 @@ class Query:
 class Tables(Query):
     """Counts of several tables."""
 
+    keys: Sequence[Key]
+
+
+@dataclass(frozen=True)
+class Discovery(Query):
+    """The categories of several columns that more than a few units have."""
+
+    keys: Sequence[Labels]
+
 
 @dataclass(frozen=True)
 class Distances(Query):
     """L1 distances of several tables to public tables of whole numbers."""
 
+    keys: Sequence[Key]
     guesses: Sequence[Integers]
 
 
@@ -112,8 +148,9 @@ class Distances(Query):
 class Choice(Query):
     """Several tables that are far from public ones, a handicap taken off each distance."""
 
+    keys: Sequence[Key]
     guesses: Sequence[Integers]
-    handicaps: FloatArray
+    handicaps: Integers
     count: int
 
 
@@ -121,11 +158,13 @@ class Choice(Query):
 class Answer:
     """Noisy whole numbers and the standard deviation of their noise.
 
-    A list of tables; or one array of distances; or one array of chosen positions.
+    A list of tables; or one array of distances; or one array of chosen positions; or for each
+    column the counts of released categories and of missing values, and the categories.
     """
 
     values: list[Integers]
     sigma: float
+    labels: list[list[Any]] = field(default_factory=list)
 
 
 @dataclass
@@ -143,6 +182,7 @@ class Transcript:
             "share": query.share,
             "sigma": answer.sigma,
             "what": [list(key.names) for key in query.keys],
+            "labels": answer.labels,
         }
         self.queries.append(about)
         self.answers.append(answer)
@@ -163,7 +203,7 @@ class Transcript:
         transcript = cls()
         for i, about in enumerate(queries):
             values = [arrays[f"answer_{i}_{j}"] for j in range(about["tables"])]
-            transcript.answers.append(Answer(values, float(about["sigma"])))
+            transcript.answers.append(Answer(values, float(about["sigma"]), about["labels"]))
             transcript.queries.append({k: v for k, v in about.items() if k != "tables"})
         return transcript
 
@@ -177,15 +217,20 @@ class Noise:
         Without one there is no noise. With a delta costs are in rho, else in epsilon.
     unit : Sensitivity
         Of one histogram.
+    failing : float
+        The part of delta that is kept for discoveries.
     """
 
-    def __init__(self, budget: Budget | None, unit: Sensitivity) -> None:
+    def __init__(self, budget: Budget | None, unit: Sensitivity, failing: float = 0.0) -> None:
         self.budget = budget
         self.unit = unit
+        self.failing = failing
         self.zcdp = budget is not None and budget.delta > 0
         self.total = 0.0
         if budget is not None:
-            self.total = rho_of(budget.epsilon, budget.delta) if self.zcdp else budget.epsilon
+            self.total = budget.epsilon
+            if self.zcdp:
+                self.total = rho_of(budget.epsilon, budget.delta - failing)
 
     def scale(self, share: float, count: int, *, distances: bool = False) -> float:
         """Parameter of the noise when ``count`` tables (or distances) share ``share``."""
@@ -205,6 +250,18 @@ class Noise:
         # discrete Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale)
         return math.sqrt(2 * math.exp(-1 / scale)) / -math.expm1(-1 / scale)
 
+    def threshold(self, share: float, count: int, rows: int) -> int:
+        """Noisy count from which a category is released, a unit having up to ``rows`` rows.
+
+        P(discrete Gaussian >= t) <= P(Gaussian >= t - 1) for whole t (Canonne, Kamath, Steinke
+        2020, proposition 25). A unit has up to ``rows`` categories of its own in each column; two
+        units count, for replacement.
+        """
+        if self.budget is None:
+            return 1
+        chance = self.failing / (2 * count * rows)
+        return rows + 1 + math.ceil(self.scale(share, count) * float(norm.isf(chance)))
+
     def choice_scale(self, share: float, count: int) -> float:
         """Parameter of each of ``count`` exponential mechanisms: chances go by exp(score/it)."""
         cost = share * self.total / count
@@ -215,27 +272,38 @@ class Noise:
 class Measure:
     """Answers queries about the rows and writes the transcript; nothing else sees rows."""
 
-    def __init__(self, records: Records, ledger: Ledger, noise: ReleaseNoise | None) -> None:
+    def __init__(
+        self,
+        records: Any,
+        ledger: Ledger,
+        source: ReleaseNoise | None,
+        noise: Noise,
+        transcript: Transcript,
+    ) -> None:
         self._records = records
         self._ledger = ledger
-        self._source = noise
-        self.noise = Noise(ledger.budget, ledger.sensitivity())
-        self.transcript = Transcript()
+        self._source = source
+        self.noise = noise
+        self.transcript = transcript
 
     def answer(self, query: Query) -> Answer:
         """Charge the query, then answer it."""
         self._charge(query)
         if isinstance(query, Choice):
             answer = Answer([self._chosen(query)], 0.0)
+        elif isinstance(query, Discovery):
+            answer = self._discovered(query)
         elif isinstance(query, Distances):
             gaps = self._gaps(query)
             sigma = self.noise.sigma(query.share, len(gaps), distances=True)
             scale = self.noise.scale(query.share, len(gaps), distances=True)
             answer = Answer([self._noisy(gaps, scale)], sigma)
-        else:
+        elif isinstance(query, Tables):
             scale = self.noise.scale(query.share, len(query.keys))
             counts = [self._noisy(self._count(key), scale) for key in query.keys]
             answer = Answer(counts, self.noise.sigma(query.share, len(query.keys)))
+        else:
+            raise SettingError(f"query ({type(query).__name__}) must be one of this module")
         self.transcript.add(query, answer)
         return answer
 
@@ -245,6 +313,8 @@ class Measure:
             what = f"{len(query.keys)} distances"
         if isinstance(query, Choice):
             what = f"{query.count} of {len(query.keys)} tables"
+        if isinstance(query, Discovery):
+            what = f"categories of {len(query.keys)} columns"
         if self.noise.budget is None:
             self._ledger.record_unprotected(query.stage, what, "noise is off: exact counts")
             return
@@ -254,7 +324,8 @@ class Measure:
         else:
             mechanism = "discrete gaussian" if self.noise.zcdp else "discrete laplace"
         charge = self._ledger.charge_rho if self.noise.zcdp else self._ledger.charge
-        charge(query.stage, what, mechanism, cost)
+        failing = self.noise.failing if isinstance(query, Discovery) else 0.0
+        charge(query.stage, what, mechanism, cost, failing)
 
     def _count(self, key: Key) -> Integers:
         size = math.prod(key.shape)
@@ -276,9 +347,26 @@ class Measure:
         draw = self._source.gaussian if self.noise.zcdp else self._source.laplace
         return draw(counts, scale)
 
+    def _discovered(self, query: Discovery) -> Answer:
+        """Categories above the threshold in an order of their own, and their noisy counts."""
+        count = len(query.keys)
+        least = self.noise.threshold(query.share, count, self._ledger.rows_per_unit)
+        scale = self.noise.scale(query.share, count)
+        values, labels = [], []
+        for key in query.keys:
+            found, missing = key.labels(self._records)
+            tally = Counter((type(label).__name__, label) for label in found)
+            ordered = sorted(tally, key=lambda pair: (pair[0], str(pair[1])))
+            counts = np.array([tally[pair] for pair in ordered] + [missing], dtype=np.int64)
+            noisy = self._noisy(counts, scale)
+            kept = np.append(noisy[:-1] >= least, True)
+            values.append(noisy[kept])
+            labels.append([pair[1] for pair, keep in zip(ordered, kept, strict=False) if keep])
+        return Answer(values, self.noise.sigma(query.share, count), labels)
+
     def _chosen(self, query: Choice) -> Integers:
         """Positions, the best first; each round leaves out what was chosen before."""
-        merits = self._gaps(query) - np.asarray(query.handicaps, dtype=float)
+        merits = (self._gaps(query) - query.handicaps).astype(float)  # whole numbers: exact
         if self._source is None:
             return np.argsort(-merits, kind="stable")[: query.count].astype(np.int64)
         scale = self.noise.choice_scale(query.share, query.count)
@@ -303,15 +391,21 @@ def run(rounds: Rounds[T], measure: Measure) -> T:
         return result
 
 
-def replay(rounds: Rounds[T], transcript: Transcript) -> T:
-    """Drive an algorithm with the answers of a transcript; no row is needed."""
+def replay(rounds: Rounds[T], transcript: Transcript, start: int = 0) -> tuple[T, int]:
+    """Drive an algorithm with the answers of a transcript; no row is needed.
+
+    Returns its result and the position of the first answer that it did not ask for.
+    """
+    position = start
     try:
         query = next(rounds)
-        for about, answer in zip(transcript.queries, transcript.answers, strict=True):
+        while position < len(transcript.answers):
+            about, answer = transcript.queries[position], transcript.answers[position]
             if about["kind"] != type(query).__name__ or about["stage"] != query.stage:
                 raise ArtefactError("the transcript does not belong to these settings")
+            position += 1
             query = rounds.send(answer)
     except StopIteration as end:
         result: T = end.value
-        return result
+        return result, position
     raise ArtefactError("the transcript ends before the model is complete")

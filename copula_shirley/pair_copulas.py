@@ -22,7 +22,15 @@ from copula_shirley.domain import FloatArray
 FINE = 48
 TAUS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 #: Families and the rotations in which each is tried.
-FAMILIES = {"gaussian": (0,), "frank": (0,), "clayton": (0, 90, 180, 270)}
+FAMILIES = {
+    "gaussian": (0,),
+    "frank": (0,),
+    "clayton": (0, 90, 180, 270),
+    "gumbel": (0, 90, 180, 270),
+    "joe": (0, 90, 180, 270),
+}
+#: So many of the best families and rotations get a finer search of their parameter.
+REFINED = 3
 #: Tables with fewer cells along an axis say nothing about a family.
 LEAST_AXIS = 4
 
@@ -182,7 +190,7 @@ def cell_mass(core: pv.Bicop, edges_a: FloatArray, edges_b: FloatArray) -> Float
 
 @lru_cache(4096)
 def _core(name: str, rotation: int, tau: float) -> pv.Bicop:
-    family = getattr(pv, name)
+    family = getattr(pv.families, name)
     parameters = pv.Bicop(family, rotation).tau_to_parameters(tau)
     return pv.Bicop(family, rotation, parameters)
 
@@ -197,15 +205,18 @@ def best_family(
         core = _core(name, rotation, round(tau, 6))
         return misfit(noisy, total * cell_mass(core, edges_a, edges_b), sigma), tau, core
 
-    best: list[tuple[float, float, pv.Bicop]] = []
+    coarse = []
     for name, rotations in FAMILIES.items():
         for rotation in rotations:
             signs = (-1, 1) if len(rotations) == 1 else (1 if rotation in (0, 180) else -1,)
-            coarse = [tried(name, rotation, sign * tau) for sign in signs for tau in TAUS]
-            centre = min(coarse, key=lambda t: t[0])[1]
-            near = np.clip(abs(centre) + np.linspace(-0.05, 0.05, 9), 0.02, 0.95)
-            best += [tried(name, rotation, float(np.sign(centre) * tau)) for tau in near]
-    return min(best, key=lambda t: t[0])[2]
+            options = [tried(name, rotation, sign * tau) for sign in signs for tau in TAUS]
+            best = min(options, key=lambda option: option[0])
+            coarse.append((best[0], name, rotation, best[1]))
+    finer = []
+    for _, name, rotation, centre in sorted(coarse)[:REFINED]:
+        near = np.clip(abs(centre) + np.linspace(-0.05, 0.05, 9), 0.02, 0.95)
+        finer += [tried(name, rotation, float(np.sign(centre) * tau)) for tau in near]
+    return min(finer, key=lambda option: option[0])[2]
 
 
 # -- from a noisy table to a pair copula ----------------------------------------

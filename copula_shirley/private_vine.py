@@ -8,17 +8,18 @@ numbers. docs/private_vine.md has the algorithm and the proof.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 
-from copula_shirley import domain
+from copula_shirley import domain as domains
 from copula_shirley.api import Generator, Progress, RandomState, Rows, _silent
 from copula_shirley.conditions import conditions, held
 from copula_shirley.domain import FloatArray, Grid
-from copula_shirley.errors import SchemaError, SettingError
+from copula_shirley.errors import ArtefactError, SchemaError, SettingError
 from copula_shirley.fitted_vine import FittedVine
 from copula_shirley.inspection import DrawnEdge, graphs_of, plot_trees
 from copula_shirley.measure import Measure, Noise, Records, Transcript, replay, run
@@ -30,6 +31,16 @@ from copula_shirley.privacy import (
     Sensitivity,
     check_epsilon,
     histogram_sensitivity,
+)
+from copula_shirley.private_domain import (
+    DELTA_SHARE,
+    SHARE,
+    RawRecords,
+    Storage,
+    brought_in,
+    learn_domain,
+    storage_of,
+    undeclared,
 )
 from copula_shirley.rounds import Problem, learn
 from copula_shirley.schema import Column, OnUnknown, Schema
@@ -62,6 +73,11 @@ class PrivateVine(Generator):
         Parametric pair copulas take part in the choice, for pairs of ordered columns.
     tilt : bool
         Measure tables beyond the vine and bring drawn rows nearer to them.
+    domain : {"declared", "private"}
+        Where bounds and categories come from. "private" buys those that nobody declared, of
+        columns that the schema lacks or marks as drafted, with a tenth of the budget
+        (``copula_shirley.private_domain``); without a schema it buys them all. Categories need
+        a delta.
     on_unknown : {"refuse", "clip"}
         What to do with values outside the schema.
     random_state : None, int or Generator
@@ -96,6 +112,7 @@ class PrivateVine(Generator):
         truncation: int | Literal["auto"] | None = "auto",
         families: bool = True,
         tilt: bool = True,
+        domain: Literal["declared", "private"] = "declared",
         on_unknown: OnUnknown = "refuse",
         random_state: RandomState = None,
     ) -> None:
@@ -106,6 +123,7 @@ class PrivateVine(Generator):
         self.truncation = truncation
         self.families = families
         self.tilt = tilt
+        self.domain = domain
         self.on_unknown = on_unknown
         self.random_state = random_state
 
@@ -114,13 +132,16 @@ class PrivateVine(Generator):
     def fit(
         self, table: pd.DataFrame, schema: Schema | None = None, *, progress: Progress | None = None
     ) -> PrivateVine:
-        """Fit the vine; a schema is needed, since it must not come from the rows."""
-        if schema is None:
+        """Fit the vine; without a schema the domain must be bought, as it must not be read off."""
+        if schema is None and self.domain != "private":
             raise SchemaError(
-                "a schema is needed: bounds and categories read off the rows are not private. "
-                "Declare one (Schema), or accept Schema.draft(table), which the ledger will say"
+                "schema (None) must be a Schema: bounds and categories read off the rows are not "
+                "private. Declare one, or buy it with domain='private', or accept "
+                "Schema.draft(table), which the ledger will call unprotected"
             )
-        return super().fit(table, schema, progress=progress)
+        return super().fit(
+            table, undeclared(table) if schema is None else schema, progress=progress
+        )
 
     def _check_settings(self, schema: Schema) -> None:
         if self.epsilon is not None:
@@ -143,13 +164,54 @@ class PrivateVine(Generator):
         for setting in ("families", "tilt"):
             if not isinstance(getattr(self, setting), bool):
                 raise SettingError(f"{setting} ({getattr(self, setting)!r}) must be true or false")
-        if self.target is not None:
+        if self.domain not in ("declared", "private"):
+            raise SettingError(f"domain ({self.domain!r}) must be declared or private")
+        if self.target is not None and schema[self.target].name not in self._to_buy(schema):
             size = schema[self.target].size
             if size > MOST_CLASSES:
                 raise SettingError(
                     f"target ({self.target!r}) must have at most {MOST_CLASSES} cells, it has "
                     f"{size}"
                 )
+
+    def _to_buy(self, schema: Schema) -> tuple[str, ...]:
+        return schema.drafted if self.domain == "private" else ()
+
+    def _enter(
+        self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
+    ) -> tuple[pd.DataFrame, Schema, Ledger]:
+        """The table on its domain, which is bought where it was not declared."""
+        seeded = rng.spawn(1)[0] if self.random_state is not None else None
+        self._source = None if self.epsilon is None else noise_of(seeded)
+        self._written = Transcript()
+        bought = self._to_buy(schema)
+        self._stored: dict[str, Storage] = {}
+        if not bought:
+            return super()._enter(table, schema, rng)
+        schema.check_columns(table)
+        table = schema.bound_people(table, self.on_unknown)
+        self._stored = {
+            name: "category" if name == self.target else storage_of(table[name]) for name in bought
+        }
+        self._check_delta()
+        for column in schema:
+            if column.name not in bought:
+                if self.on_unknown == "clip":
+                    table = table.assign(**{column.name: domains.clip(column, table[column.name])})
+                domains.check(column, table[column.name])
+        ledger = self._open_ledger(schema)
+        raw = RawRecords(table, self._stored)
+        measure = Measure(raw, ledger, self._source, self._noise(schema), self._written)
+        columns = run(learn_domain(self._stored, self.target), measure)
+        return brought_in(table, columns), _with_columns(schema, columns), ledger
+
+    def _check_delta(self) -> None:
+        listed = [name for name, stored in self._stored.items() if stored == "category"]
+        if listed and self.delta == 0 and self.epsilon is not None:
+            raise SettingError(
+                f"delta (0) must be positive to find the categories of {listed[0]!r}; or declare "
+                "them in a schema"
+            )
 
     def _budget(self) -> Budget | None:
         return None if self.epsilon is None else Budget(float(self.epsilon), float(self.delta))
@@ -172,7 +234,8 @@ class PrivateVine(Generator):
 
     def _noise(self, schema: Schema) -> Noise:
         unit: Sensitivity = histogram_sensitivity(self.neighbours, self._rows_per_unit(schema))
-        return Noise(self._budget(), unit)
+        listed = "category" in self._stored.values()
+        return Noise(self._budget(), unit, self.delta * DELTA_SHARE if listed else 0.0)
 
     def _problem(self, schema: Schema, pool_seed: int) -> Problem:
         trees = {"auto": AUTO_TREES, None: NO_LIMIT}.get(self.truncation, self.truncation)  # type: ignore[arg-type]
@@ -183,20 +246,18 @@ class PrivateVine(Generator):
             families=self.families,
             tilted=self.tilt,
             noise=self._noise(schema),
-            share=1.0,
+            share=1.0 - SHARE if self._stored else 1.0,
             pool_seed=pool_seed,
         )
 
     def _fit(
         self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
-        jitter, noise, pool = rng.spawn(3)
-        source = None
-        if self.epsilon is not None:
-            source = noise_of(noise if self.random_state is not None else None)
-        ledger.randomness = source.label if source else "no noise"
-        records = Records(Grid(rows.schema).codes(rows.numbers), jitter)
-        measure = Measure(records, ledger, source)
+        jitter, pool = rng.spawn(2)
+        ledger.randomness = self._source.label if self._source else "no noise"
+        records = Records(Grid(rows.schema).codes(rows.numbers), rows.numbers, jitter)
+        noise = self._noise(rows.schema)
+        measure = Measure(records, ledger, self._source, noise, self._written)
         self._pool_seed = int(pool.integers(2**63))
         self._model = run(learn(self._problem(rows.schema, self._pool_seed), progress), measure)
         self.transcript_ = measure.transcript
@@ -218,18 +279,27 @@ class PrivateVine(Generator):
         return max(1, round(self._model.total))
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
-        return domain.private_storage(column, series)
+        return domains.private_storage(column, series)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         queries, arrays = self.transcript_.state()
-        return {"pool_seed": self._pool_seed, "queries": queries}, arrays
+        public = {"pool_seed": self._pool_seed, "stored": self._stored}
+        return {**public, "queries": queries}, arrays
 
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Learn again from the transcript: the same model, bit for bit."""
-        self._pool_seed = int(state["pool_seed"])
-        self.transcript_ = Transcript.restored(state["queries"], arrays)
+        self._pool_seed, self._stored = int(state["pool_seed"]), dict(state["stored"])
+        transcript = Transcript.restored(state["queries"], arrays)
+        start = 0
+        if self._stored:
+            columns, start = replay(learn_domain(self._stored, self.target), transcript)
+            if _with_columns(self.schema_, columns) != self.schema_:
+                raise ArtefactError("the schema is not the one of the transcript")
         problem = self._problem(self.schema_, self._pool_seed)
-        self._model = replay(learn(problem, _silent), self.transcript_)
+        self._model, end = replay(learn(problem, _silent), transcript, start)
+        if end != len(transcript.answers):
+            raise ArtefactError("the transcript goes on after the model is complete")
+        self.transcript_ = transcript
 
     # -- for people --------------------------------------------------------------------
 
@@ -281,3 +351,8 @@ class PrivateVine(Generator):
         """The fitted vine: margins, pair copulas, tilt."""
         self._check_fitted()
         return self._model
+
+
+def _with_columns(schema: Schema, columns: Mapping[str, Column]) -> Schema:
+    """A schema with some of its columns replaced."""
+    return replace(schema, columns=tuple(columns.get(c.name, c) for c in schema))

@@ -135,14 +135,15 @@ def stratified(label: Labels, cell: Labels, rng: np.random.Generator) -> FloatAr
     Each of them is uniform; together they hit every share of the stratum as exactly as its
     number of rows allows.
     """
-    _, state = np.unique(label * (cell.max(initial=0) + 1) + cell, return_inverse=True)
-    order = np.lexsort((rng.random(len(state)), state))
-    counts = np.bincount(state)
-    start = np.cumsum(counts) - counts
-    offset = rng.random(len(counts))
-    place = state[order]
+    state = label * (cell.max(initial=0) + 1) + cell
+    order = np.argsort(state + rng.random(len(state)))  # by stratum, at random inside
+    state = state[order]
+    first = np.flatnonzero(np.diff(state, prepend=-1))
+    counts = np.diff(first, append=len(state))
+    place = np.arange(len(state)) - np.repeat(first, counts)
+    offset = np.repeat(rng.random(len(first)), counts)
     uniforms = np.empty(len(state))
-    uniforms[order] = (np.arange(len(place)) - start[place] + offset[place]) / counts[place]
+    uniforms[order] = (place + offset) / np.repeat(counts, counts)
     return np.clip(uniforms, TRIM, 1 - TRIM)
 
 

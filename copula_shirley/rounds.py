@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copula_shirley.domain import FloatArray
+from copula_shirley.fine_margins import LeafKey, Leaves, with_shares
 from copula_shirley.fitted_vine import POOL, SWEEPS, Codes, FittedVine
 from copula_shirley.measure import Choice, Distances, Key, Noise, Records, Rounds, Tables
 from copula_shirley.noise import Integers
@@ -26,6 +27,7 @@ from copula_shirley.spending import (
     CELLS_PER_NOISE,
     CHOOSING_EDGES,
     CHOOSING_EXTRAS,
+    PARTS,
     SHARES,
     Spending,
     spending,
@@ -39,7 +41,9 @@ LEAST_GRID, MOST_GRID = 5, 20
 #: An edge of a higher tree is measured if its score is so many standard deviations.
 SIGNIFICANT = 2.0
 LEAST_ROWS = 10.0
-MOST_POOL = 120_000
+#: A share of the budget that is too small to be spent.
+DUST = 1e-12
+MOST_POOL = 60_000
 
 
 @dataclass(frozen=True)
@@ -206,25 +210,72 @@ class _Learner:
 
     def measure_margins(self) -> Rounds[None]:
         """Masses of the declared cells, and groups of cells for tables."""
-        model, sizes = self.model, self.model.grid.sizes
-        exact = [np.arange(sizes[name]) for name in model.names]
-        keys = [GroupKey((name,), (cells,)) for name, cells in zip(model.names, exact, strict=True)]
-        noisy, sigma = yield from self._tables("margins", keys, self.plan.margins)
+        model = self.model
+        wide = {}
+        for column in self.columns:
+            if column.kind in ("integer", "continuous", "datetime"):
+                leaves = Leaves.of(column, model.grid.cells[column.name])
+                if leaves.values.max() > 1:
+                    wide[column.name] = leaves
+        fine = sum(PARTS) * self.plan.margins * bool(wide)
+        noisy, sigma = yield from self._count_cells("margins", self.plan.margins - fine)
         totals = [model.total, *(float(counts.sum()) for counts in noisy)]
         spreads = [self.size_sigma, *(sigma * math.sqrt(counts.size) for counts in noisy)]
         weights = 1 / np.maximum(spreads, 1e-9) ** 2
         model.total = max(float(np.average(totals, weights=weights)), LEAST_ROWS)
         model.kappa = self.plan.kappa
-        for j, (column, counts) in enumerate(zip(self.columns, noisy, strict=True)):
-            cells = model.grid.cells[column.name]
-            mass = mass_of(column, cells, counts, sigma, model.total)
-            groups = groups_of(column, mass, self.plan.groups, self.plan.rare)
+        self._settle_margins(noisy, sigma)
+        for part in PARTS:
+            wide = yield from self._cut_leaves(wide, part * self.plan.margins)
+        if self.plan.classes == self.plan.first_tree == 0:  # nothing else will be asked
+            yield from self._spend_rest()
+
+    def _count_cells(self, stage: str, share: float) -> Rounds[tuple[list[FloatArray], float]]:
+        names, sizes = self.model.names, self.model.grid.sizes
+        keys = [GroupKey((name,), (np.arange(sizes[name]),)) for name in names]
+        return (yield from self._tables(stage, keys, share))
+
+    def _settle_margins(self, counts: Sequence[FloatArray], sigma: float) -> None:
+        """Mass and groups of every column; groups that there are already stay."""
+        model = self.model
+        self.counts, self.cell_sigma, self.margin_sigma = counts, sigma, sigma
+        model.mass, model.targets = [], [t for t in model.targets if len(t.variables) > 1]
+        for j, column in enumerate(self.columns):
+            mass = mass_of(column, model.grid.cells[column.name], counts[j], sigma, model.total)
             model.mass.append(mass)
-            model.groups.append(exact[j] if j == self.target else groups)
-            merged = np.bincount(model.groups[j], counts).astype(float)
+            if len(model.groups) == j:
+                exact = np.arange(len(mass))
+                groups = groups_of(column, mass, self.plan.groups, self.plan.rare)
+                model.groups.append(exact if j == self.target else groups)
+            merged = np.bincount(model.groups[j], counts[j]).astype(float)
             spread = sigma * np.sqrt(np.bincount(model.groups[j]))
             model.targets.append(Target((j,), merged, spread))
-        self.margin_sigma = sigma
+
+    def _spend_rest(self) -> Rounds[None]:
+        """Margins a second time, with what other rounds left of the budget."""
+        if self.left < DUST or self.noise.budget is None:
+            return
+        first, once = self.counts, self.cell_sigma
+        again, twice = yield from self._count_cells("margins again", self.left)
+        weight = twice**2 / (once**2 + twice**2)
+        counts = [weight * a + (1 - weight) * b for a, b in zip(first, again, strict=True)]
+        self._settle_margins(counts, math.sqrt(weight) * once)
+
+    def _cut_leaves(self, wide: dict[str, Leaves], share: float) -> Rounds[dict[str, Leaves]]:
+        """Count parts of heavy leaves; the columns that were cut, for the next round."""
+        model, keys = self.model, {}
+        sigma = self.noise.sigma(share * self.problem.share, max(1, len(wide)))
+        for name, leaves in wide.items():
+            rows = model.mass[model.names.index(name)] * model.total
+            found = leaves.cut(rows, sigma)
+            if found is not None:
+                keys[name] = LeafKey(*found)
+        if not keys:
+            return {}
+        noisy, sigma = yield from self._tables("parts of cells", list(keys.values()), share)
+        for (name, key), table in zip(keys.items(), noisy, strict=True):
+            model.leaves[name] = with_shares(key.leaves, key.parent, key.counts(table), sigma)
+        return {name: model.leaves[name] for name in keys}
 
     def measure_classes(self) -> Rounds[None]:
         """Sizes of the classes, and margins inside each."""
@@ -350,11 +401,14 @@ class _Learner:
         """Tables that the vine misses most, and the tilt to all noisy tables."""
         model = self.model
         if not self.problem.tilted:
+            yield from self._spend_rest()
             return
         rng = np.random.default_rng(self.problem.pool_seed)
         pool, weight = model.draw_cells(int(min(POOL * model.total, MOST_POOL)) + 1, rng)
         if self.plan.extras > 0:
             yield from self._extra_tables(pool)
+        else:
+            yield from self._spend_rest()
         model.weigh(pool, weight, SWEEPS)
 
     def _extra_tables(self, pool: Codes) -> Rounds[None]:
@@ -382,7 +436,7 @@ class _Learner:
             keys,
             choosing * self.problem.share,
             _whole(expected, keys),
-            handicaps,
+            np.rint(handicaps).astype(np.int64),
             count,
         )
         chosen = [int(i) for i in answer.values[0]]

@@ -24,7 +24,7 @@ from copula_shirley import domain
 from copula_shirley.errors import SchemaError
 
 KINDS = ("categorical", "boolean", "integer", "continuous", "datetime")
-PROVENANCES = ("declared", "drafted")
+PROVENANCES = ("declared", "drafted", "private")
 FORMAT = 1
 #: Integers beyond this are not exact as floats, in which the pipeline computes.
 LARGEST_EXACT_INTEGER = 2**53
@@ -59,8 +59,8 @@ class Column:
         Of dates that are stored as text, such as ``"%Y-%m-%d"``.
     missing : bool
         Values may be missing.
-    provenance : {"declared", "drafted"}
-        Where the domain came from: documentation or the data.
+    provenance : {"declared", "drafted", "private"}
+        Where the domain came from: documentation, the data, or noisy counts that were paid for.
 
     Examples
     --------
@@ -93,7 +93,8 @@ class Column:
         if self.kind not in KINDS:
             raise self._error("kind", self.kind, f"must be one of {', '.join(KINDS)}")
         if self.provenance not in PROVENANCES:
-            raise self._error("provenance", self.provenance, "must be declared or drafted")
+            rule = f"must be one of {', '.join(PROVENANCES)}"
+            raise self._error("provenance", self.provenance, rule)
         for field in ("ordered", "missing"):
             if not isinstance(getattr(self, field), bool):
                 raise self._error(field, getattr(self, field), "must be true or false")
@@ -279,7 +280,7 @@ class Schema:
             )
         if type(self.max_rows) is not int or self.max_rows < 1:
             raise SchemaError(f"max_rows ({self.max_rows!r}) must be a positive whole number")
-        if self.person_provenance not in PROVENANCES:
+        if self.person_provenance not in ("declared", "drafted"):
             raise SchemaError(
                 f"person provenance ({self.person_provenance!r}) must be declared or drafted"
             )
@@ -323,19 +324,17 @@ class Schema:
         """
         if on_unknown not in ("refuse", "clip"):
             raise SchemaError(f"on_unknown ({on_unknown!r}) must be refuse or clip")
-        self._check_columns(table)
-        self._check_people_are_named(table)
+        self.check_columns(table)
+        table = self.bound_people(table, on_unknown)
         if on_unknown == "clip":
             table = self._clip(table)
-        self._check_person(table)
         for column in self:
             domain.check(column, table[column.name], show_values)
         return table
 
-    def _check_columns(self, table: pd.DataFrame) -> None:
-        if not isinstance(table, pd.DataFrame):
-            raise SchemaError(f"table ({type(table).__name__}) must be a pandas DataFrame")
-        check_names(table)
+    def check_columns(self, table: pd.DataFrame) -> None:
+        """Refuse what is no table with just the columns of the schema."""
+        check_table(table)
         wanted = [*self.names, *([self.person] if self.person else [])]
         absent = [name for name in wanted if name not in table.columns]
         if absent:
@@ -361,9 +360,17 @@ class Schema:
                 f"max_rows ({self.max_rows}); declare a larger one or use on_unknown='clip'"
             )
 
-    def _clip(self, table: pd.DataFrame) -> pd.DataFrame:
-        if self.person is not None:
+    def bound_people(self, table: pd.DataFrame, on_unknown: OnUnknown) -> pd.DataFrame:
+        """The table with at most ``max_rows`` rows of each person, or one error."""
+        if self.person is None:
+            return table
+        self._check_people_are_named(table)
+        if on_unknown == "clip":
             table = table[table.groupby(self.person).cumcount() < self.max_rows]
+        self._check_person(table)
+        return table
+
+    def _clip(self, table: pd.DataFrame) -> pd.DataFrame:
         table = table.copy()
         for column in self:
             table[column.name] = domain.clip(column, table[column.name])
@@ -378,9 +385,7 @@ class Schema:
         The result is a fact about the data. Review it and change ``drafted``
         to ``declared`` where the domain is public knowledge.
         """
-        if not isinstance(table, pd.DataFrame):
-            raise SchemaError(f"table ({type(table).__name__}) must be a pandas DataFrame")
-        check_names(table)
+        check_table(table)
         if len(table) == 0:
             raise SchemaError("the table has no rows; a draft needs at least one")
         if person is not None and person not in table.columns:
@@ -490,8 +495,10 @@ def load_yaml(text: str) -> Any:
         raise SchemaError(f"not readable as YAML{where}") from None
 
 
-def check_names(table: pd.DataFrame) -> None:
-    """Refuse duplicate and non-text column names."""
+def check_table(table: Any) -> None:
+    """Refuse what is no table, and duplicate and non-text column names."""
+    if not isinstance(table, pd.DataFrame):
+        raise SchemaError(f"table ({type(table).__name__}) must be a pandas DataFrame")
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):
         raise SchemaError(f"column {repeated[0]!r} stands twice in the table; names must differ")

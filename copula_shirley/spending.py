@@ -22,6 +22,8 @@ class Shares:
 
 
 SHARES = Shares()
+#: Of the margins' share, for parts of cells of numeric columns, and parts of parts.
+PARTS = (0.15, 0.05, 0.05)
 #: Of the share of higher trees, for choosing edges; of the extras', for choosing tables.
 CHOOSING_EDGES, CHOOSING_EXTRAS = 0.25, 0.2
 #: A table may have so many cells that a cell holds this many standard deviations of noise.

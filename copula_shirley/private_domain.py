@@ -1,0 +1,383 @@
+"""A domain that is paid for: bounds and categories bought with a share of the budget.
+
+For columns that nobody declared. What is taken for granted is their names and how they are stored
+(numbers, dates, truth values, anything else); whole numbers that pandas stores as floats because of
+one missing value are numbers all the same.
+
+- **Numbers**: extreme quantiles are read off a noisy histogram of magnitudes (powers of two of
+  either sign): bounds are the ends of the outermost magnitudes that rise above the noise. At most
+  half of the domain is then empty, which costs little, since margins are smoothed and cut where
+  mass is. A second histogram counts decimals, for the resolution. Values beyond the bounds are
+  clipped to them.
+- **Categories**: every category that occurs gets a noisy count, and is released if the count is
+  above a threshold that a category of one single unit passes with a chance of at most delta
+  (stability, Korolova et al. 2009; Bun, Nissim and Stemmer 2016). The others become ``OTHER``, or
+  the commonest category if they are too few to be seen.
+- **Missing values** are part of the domain if their noisy count rises above the noise.
+
+Privacy: docs/private_vine.md, lemma 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copula_shirley.domain import FloatArray
+from copula_shirley.measure import Discovery, Rounds, Tables
+from copula_shirley.schema import Column, Schema, check_table
+
+Storage = Literal["number", "date", "truth", "category"]
+#: Share of the budget that buys the domain; and of delta, for categories.
+SHARE, DELTA_SHARE = 0.1, 0.1
+#: Powers of two: magnitudes below the first count as 0, above the last as the last.
+LOWEST, HIGHEST = -20, 52
+#: Decimals that are told apart; a number with more has any number of them.
+DECIMALS = 6
+#: A count rises above the noise if it is so many standard deviations.
+ABOVE = 4.0
+#: The name of all categories that were not released.
+OTHER = "(other)"
+DAY = pd.Timedelta("1D")
+#: Steps of dates that are told apart, the coarsest first.
+DATE_STEPS = ("1D", "1h", "1s", "1us")
+#: Classes of a target, at the most.
+MOST_CLASSES = 31
+
+
+class RawRecords:
+    """Columns as they are stored. Everything in here is private."""
+
+    def __init__(self, table: pd.DataFrame, stored: Mapping[str, Storage]) -> None:
+        self._rows = len(table)
+        self.numbers = {n: _numbers(table[n], s) for n, s in stored.items() if s in _NUMERIC}
+        self.labels = {n: _labels(table[n]) for n, s in stored.items() if s == "category"}
+        self.missing = {name: table[name].isna().to_numpy() for name in stored}
+
+    def __len__(self) -> int:
+        return self._rows
+
+
+_NUMERIC = ("number", "date")
+
+
+def storage_of(series: pd.Series) -> Storage:
+    """How a column is stored, whatever single rows hold."""
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return "category"
+    if pd.api.types.is_bool_dtype(series.dtype):
+        return "truth"
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        return "number"
+    return "date" if pd.api.types.is_datetime64_any_dtype(series.dtype) else "category"
+
+
+def _numbers(series: pd.Series, stored: Storage) -> FloatArray:
+    """Numbers, or days since 1970; NaN where missing."""
+    if stored == "number":
+        values = np.asarray(series.to_numpy(dtype=float, na_value=np.nan))
+    else:
+        if isinstance(series.dtype, pd.DatetimeTZDtype):
+            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        days = (series - pd.Timestamp(0)) / DAY
+        values = np.asarray(days.to_numpy(dtype=float, na_value=np.nan))
+    return np.asarray(np.clip(values, -(2.0**HIGHEST), 2.0**HIGHEST))
+
+
+def _labels(series: pd.Series) -> pd.Series:
+    """Categories as texts, whole numbers and truth values; None where missing or no category."""
+    return pd.Series([label_of(value) for value in series], series.index, dtype=object)
+
+
+def label_of(value: Any) -> Any:
+    """A value as a category: 1.0 is 1, what can be none is None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value == int(value) else value
+    return value if isinstance(value, str | int | bool) else None
+
+
+# -- keys: public functions of a row ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class MagnitudeKey:
+    """Missing, then powers of two from the largest negative to the largest positive."""
+
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.name,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Missing, zero, and both signs of each power."""
+        return (2 + 2 * (HIGHEST - LOWEST + 1),)
+
+    def cells(self, records: RawRecords) -> NDArray[np.intp]:
+        """The magnitude of each number."""
+        values = records.numbers[self.name]
+        known = np.where(np.isnan(values), 0.0, values)
+        size = np.abs(known)
+        power = np.floor(np.log2(np.maximum(size, 2.0**LOWEST))).astype(np.intp)
+        step = np.where(size < 2.0**LOWEST, 0, np.clip(power, LOWEST, HIGHEST) - LOWEST + 1)
+        middle = HIGHEST - LOWEST + 2
+        return np.where(np.isnan(values), 0, middle + np.sign(known).astype(np.intp) * step)
+
+    @staticmethod
+    def bounds(counts: FloatArray, sigma: float) -> tuple[float, float]:
+        """Outer bounds: the outermost magnitudes above the noise."""
+        present = np.flatnonzero(counts[1:] > ABOVE * sigma) + 1
+        if len(present) == 0:
+            return 0.0, 1.0
+        middle = HIGHEST - LOWEST + 2
+        ends = []
+        for place, outward in ((present[0], -1), (present[-1], 1)):
+            sign, step = int(np.sign(place - middle)), abs(int(place) - middle)
+            # away from zero a magnitude ends at the next power, towards zero at its own
+            power = LOWEST + step - (0 if sign == outward else 1)
+            ends.append(sign * 2.0**power if step else 0.0)
+        low, high = ends
+        return (low, high) if low < high else (low, low + 1.0)
+
+
+@dataclass(frozen=True)
+class GrainKey:
+    """How fine each number is: its decimals, or the coarsest step on which a date lies."""
+
+    name: str
+    date: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.name,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Each grain, one for finer ones, one for missing values."""
+        return (len(self._grains()) + 2,)
+
+    def _grains(self) -> list[float]:
+        if self.date:
+            return [pd.Timedelta(step) / DAY for step in DATE_STEPS[:-1]]
+        return [10.0**-decimals for decimals in range(DECIMALS + 1)]
+
+    def cells(self, records: RawRecords) -> NDArray[np.intp]:
+        """The grain of each number."""
+        values = records.numbers[self.name]
+        missing = np.isnan(values)
+        known = np.where(missing, 0.0, values)
+        grains = self._grains()
+        found = np.full(len(values), len(grains), dtype=np.intp)
+        for i in reversed(range(len(grains))):
+            steps = known / grains[i]
+            # what a double cannot tell from a point of the grid is one
+            found[np.abs(steps - np.rint(steps)) <= np.abs(steps) * 1e-15 * 8 + 1e-9] = i
+        return np.where(missing, len(grains) + 1, found)
+
+    def finest(self, counts: FloatArray, sigma: float) -> int:
+        """The finest grain above the noise."""
+        present = np.flatnonzero(counts[:-1] > ABOVE * sigma)
+        return int(present[-1]) if len(present) else 0
+
+
+@dataclass(frozen=True)
+class LabelKey:
+    """The category of each row, out of no list."""
+
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.name,)
+
+    def labels(self, records: RawRecords) -> tuple[pd.Series, int]:
+        """The categories of rows that have one, and the number of missing values."""
+        labels = records.labels[self.name]
+        return labels[labels.notna()], int(records.missing[self.name].sum())
+
+
+@dataclass(frozen=True)
+class RestKey:
+    """Rows with none of the released categories, against all others."""
+
+    name: str
+    released: tuple[Any, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.name,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rest, and not."""
+        return (2,)
+
+    def cells(self, records: RawRecords) -> NDArray[np.intp]:
+        """Whether each row has a released category or none at all."""
+        known = records.labels[self.name].isin(list(self.released)).to_numpy()
+        return np.asarray(known | records.missing[self.name], dtype=np.intp)
+
+
+def undeclared(table: pd.DataFrame) -> Schema:
+    """A schema that knows how columns are stored and nothing else, for domains to be bought."""
+    check_table(table)
+    stand_ins: dict[Storage, dict[str, Any]] = {
+        "number": {"kind": "integer", "minimum": 0, "maximum": 1},
+        "date": {"kind": "datetime", "minimum": "1970-01-01", "maximum": "1970-01-02"},
+        "truth": {"kind": "boolean"},
+        "category": {"kind": "categorical", "categories": (OTHER,)},
+    }
+    return Schema(
+        tuple(
+            Column(str(name), provenance="drafted", **stand_ins[storage_of(table[name])])
+            for name in table.columns
+        )
+    )
+
+
+# -- rounds ------------------------------------------------------------------------
+
+
+def learn_domain(stored: Mapping[str, Storage], target: str | None) -> Rounds[dict[str, Column]]:
+    """Buy the columns' domains: categories, then magnitudes, then the resolution."""
+    numeric = [name for name, kind in stored.items() if kind in _NUMERIC]
+    listed = [name for name, kind in stored.items() if kind == "category"]
+    columns = {
+        name: Column(name, "boolean", missing=True, provenance="private")
+        for name, kind in stored.items()
+        if kind == "truth"
+    }
+    rounds = 2 * bool(listed) + 2 * bool(numeric) - bool(listed and numeric)
+    share = SHARE / max(1, rounds)
+    found: list[tuple[list[Any], bool]] = []
+    if listed:
+        keys = [LabelKey(name) for name in listed]
+        answer = yield Discovery("categories", keys, share)
+        for name, counts, labels in zip(listed, answer.values, answer.labels, strict=True):
+            most = MOST_CLASSES if name == target else len(labels)
+            order = np.argsort(-counts[:-1], kind="stable")[:most]
+            kept = list(dict.fromkeys(labels[i] for i in order))  # True equals 1
+            found.append((kept, bool(counts[-1] > ABOVE * answer.sigma)))
+    rests = [RestKey(name, tuple(kept)) for name, (kept, _) in zip(listed, found, strict=True)]
+    sizes = [MagnitudeKey(name) for name in numeric]
+    if rests or sizes:
+        answer = yield Tables("magnitudes" if sizes else "rest", [*rests, *sizes], share)
+        noisy = [table.astype(float) for table in answer.values]  # noqa: PD011
+        for rest, table, (kept, missing) in zip(rests, noisy, found, strict=False):
+            seen = bool(table[0] > ABOVE * answer.sigma)
+            columns[rest.name] = _listed(rest.name, kept, seen, missing)
+        tables = noisy[len(rests) :]
+        ends = [key.bounds(t, answer.sigma) for key, t in zip(sizes, tables, strict=True)]
+        gaps = [bool(t[0] > ABOVE * answer.sigma) for t in tables]
+    if numeric:
+        grains = [GrainKey(name, stored[name] == "date") for name in numeric]
+        answer = yield Tables("resolution", grains, share)
+        for key, table, end, gap in zip(grains, answer.values, ends, gaps, strict=True):
+            finest = key.finest(table.astype(float), answer.sigma)
+            columns[key.name] = _numeric(key.name, stored[key.name], end, finest, gap)
+    return {name: columns[name] for name in stored}
+
+
+def _numeric(
+    name: str, stored: Storage, ends: tuple[float, float], grain: int, missing: bool
+) -> Column:
+    low, high = ends
+    common: dict[str, Any] = {"missing": missing, "provenance": "private"}
+    if stored == "date":
+        first, last = math.floor(low), math.ceil(high)
+        earliest, latest = -106_000, 106_000  # days that a timestamp can hold
+        return Column(
+            name,
+            "datetime",
+            minimum=pd.Timestamp(0) + DAY * max(first, earliest),
+            maximum=pd.Timestamp(0) + DAY * min(last, latest),
+            resolution=DATE_STEPS[grain],
+            **common,
+        )
+    special: dict[str, Any] = {"special": (0,)} if low <= 0 <= high else {}
+    if grain == 0:
+        # the outward end of a magnitude is not part of it
+        first = math.floor(low) + (low < 0)
+        last = max(first, math.ceil(high) - (high > 0))
+        return Column(name, "integer", minimum=first, maximum=last, **special, **common)
+    resolution = 10.0**-grain if grain <= DECIMALS else None
+    ends = (low, high)
+    if resolution is not None:
+        ends = (
+            math.floor(low / resolution + 1e-6) * resolution,
+            math.ceil(high / resolution - 1e-6) * resolution,
+        )
+    return Column(
+        name,
+        "continuous",
+        minimum=round(ends[0], DECIMALS),
+        maximum=round(ends[1], DECIMALS),
+        resolution=resolution,
+        **special,
+        **common,
+    )
+
+
+def _listed(name: str, kept: list[Any], rest: bool, missing: bool) -> Column:
+    """The released categories in an order of their own; ``other`` takes what is none of them."""
+    commonest = kept[0] if kept else OTHER
+    listed = sorted(kept, key=lambda label: (type(label).__name__, str(label)))
+    if (rest or not kept) and OTHER not in kept:
+        listed.append(OTHER)
+    return Column(
+        name,
+        "categorical",
+        categories=tuple(listed),
+        other=OTHER if OTHER in listed else commonest,
+        missing=missing,
+        provenance="private",
+    )
+
+
+def brought_in(table: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
+    """The table inside a bought domain; each value by itself, so neighbours stay neighbours."""
+    table = table.copy()
+    for name, column in columns.items():
+        table[name] = _inside(table[name], column)
+    return table
+
+
+def _inside(series: pd.Series, column: Column) -> pd.Series:
+    if column.kind == "categorical":
+        labels = _labels(series)
+        known = labels.isin(list(column.categories))
+        found = labels.where(known, column.other)
+        return found.where(series.notna(), None) if column.missing else found
+    if column.kind == "boolean":
+        return series
+    if column.kind == "datetime":
+        if isinstance(series.dtype, pd.DatetimeTZDtype):
+            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        dates = series.clip(column.minimum, column.maximum).dt.floor(str(column.resolution))
+        dates = dates.clip(column.minimum, column.maximum)
+        filled: pd.Series = dates if column.missing else dates.fillna(column.minimum)
+        return filled
+    values = series.to_numpy(dtype=float, na_value=np.nan)
+    values = np.clip(values, float(column.minimum), float(column.maximum))
+    if column.kind == "integer":
+        values = np.rint(values)
+    if not column.missing:
+        values = np.where(np.isnan(values), float(column.minimum), values)
+        if column.kind == "integer":
+            return pd.Series(values.astype(np.int64), index=series.index)
+    return pd.Series(values, index=series.index)
