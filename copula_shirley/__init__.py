@@ -9,6 +9,7 @@ from copula_shirley.errors import (
     SettingError,
     ShirleyError,
 )
+from copula_shirley.planning import Plan, plan
 from copula_shirley.privacy import Budget, Ledger
 from copula_shirley.private_vine import PrivateVine
 from copula_shirley.schema import Column, Schema
@@ -23,6 +24,7 @@ __all__ = [
     "CopulaShirley",
     "Generator",
     "Ledger",
+    "Plan",
     "PrivacyWarning",
     "PrivateVine",
     "Schema",
@@ -30,5 +32,6 @@ __all__ = [
     "SettingError",
     "ShirleyError",
     "load",
+    "plan",
     "read_table",
 ]

@@ -1,4 +1,4 @@
-"""The ``shirley`` command: schema, fit, sample, synthesize, inspect, and installed ones.
+"""The ``shirley`` command: schema, plan, fit, sample, synthesize, inspect, and installed ones.
 
 Errors are one line on stderr and exit code 2; nothing is half-written.
 """
@@ -9,11 +9,10 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from importlib.metadata import entry_points
-from inspect import Parameter, Signature, signature
+from json import dumps
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,20 +21,33 @@ from rich.markup import escape
 from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
-from copula_shirley.api import Generator, find_generator, load
+from copula_shirley.api import Generator, load
 from copula_shirley.artefact import atomic_path
+from copula_shirley.conditions import given_from_texts
 from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
+from copula_shirley.planning import plan as make_plan
 from copula_shirley.privacy import Ledger
-from copula_shirley.schema import Schema, draft_notes, load_yaml
-from copula_shirley.tables import check_extension, read_table, write_table
-from copula_shirley.terminal import (
-    assignment,
-    check_apart,
-    messages,
-    note,
-    progress_bars,
-    screen,
+from copula_shirley.request import (
+    DEFAULT_MODEL,
+    Data,
+    Delta,
+    Domain,
+    Epsilon,
+    Given,
+    Missing,
+    NeighbourNames,
+    Quiet,
+    Request,
+    Rows,
+    Seed,
+    Target,
+    TruncationText,
+    generator_from,
+    shares_request,
 )
+from copula_shirley.schema import Schema, draft_notes
+from copula_shirley.tables import check_extension, read_table, write_table
+from copula_shirley.terminal import check_apart, messages, note, progress_bars, screen
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,44 +55,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a traceback with locals would print private values
     help="Synthetic tables from vine copulas, with a privacy label that is true.",
 )
-
-Data = Annotated[Path, typer.Argument(help="Table to learn from, .csv or .parquet.")]
-SchemaFile = Annotated[
-    Path | None, typer.Option("--schema", help="Declared domain (YAML); see 'shirley schema'.")
-]
-Model = Annotated[
-    str, typer.Option("--model", help="copula-shirley, privbayes, dp-copula, dp-histogram ...")
-]
-Epsilon = Annotated[str, typer.Option(help="Privacy parameter, or 'none' for no noise.")]
-Delta = Annotated[
-    float | None, typer.Option(help="Delta of the Gaussian mechanism (default 0.001).")
-]
-Encoder = Annotated[
-    str | None, typer.Option(help="ordinal, onehot, woe (default, needs --target), glmm.")
-]
-Target = Annotated[str | None, typer.Option(help="Column that woe and glmm look at.")]
-MechanismName = Annotated[str | None, typer.Option(help="laplace, geometric or gaussian.")]
-Split = Annotated[float | None, typer.Option(help="Share of the histogram rows, in (0, 1).")]
-TruncationText = Annotated[str | None, typer.Option(help="Number of trees, 'auto' or 'none'.")]
-Accounting = Annotated[str | None, typer.Option(help="thesis or honest.")]
-Families = Annotated[str | None, typer.Option(help="all, parametric, ... or names with commas.")]
-Discrete = Annotated[bool | None, typer.Option(help="Tell the vine which columns are discrete.")]
-NeighbourNames = Annotated[str | None, typer.Option(help="replace-one or add-remove.")]
-Threads = Annotated[int | None, typer.Option(help="Threads; one per core by default.")]
-Seed = Annotated[int | None, typer.Option(help="Repeatable noise and rows: experiments only.")]
-OnUnknownText = Annotated[str | None, typer.Option(help="Values off the schema: refuse or clip.")]
-ShowValues = Annotated[bool, typer.Option(help="Quote private values in error messages.")]
-Setting = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Any setting of the model, e.g. --set degree=2; repeatable."),
-]
-Missing = Annotated[
-    list[str] | None, typer.Option(help="Text that stands for a missing value; repeatable.")
-]
-Rows = Annotated[
-    int | None, typer.Option("--rows", "-n", help="Rows to draw; as many as were fitted.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
 @app.command()
@@ -104,77 +78,37 @@ def schema(
     messages.print(f"Draft written to {escape(str(output))}; review it before you rely on it.")
 
 
-@dataclass(frozen=True)
-class Request:
-    """What fit and synthesize are asked for: a generator and what it learns from."""
-
-    generator: Generator
-    data: Path
-    schema_file: Path | None
-    declared: Schema | None
-    missing: tuple[str, ...]
-    show_values: bool
-    quiet: bool
-
-
-def request(
-    data: Data,
-    schema_file: SchemaFile = None,
-    model: Model = "copula-shirley",
+@app.command()
+def plan(
+    schema_file: Annotated[Path, typer.Argument(help="Declared domain (YAML).")],
+    rows: Annotated[int, typer.Option("--rows", "-n", help="About how many rows there are.")],
     epsilon: Epsilon = "1",
     delta: Delta = None,
-    encoder: Encoder = None,
     target: Target = None,
-    mechanism: MechanismName = None,
-    split: Split = None,
     truncation: TruncationText = None,
-    accounting: Accounting = None,
-    families: Families = None,
-    discrete: Discrete = None,
     neighbours: NeighbourNames = None,
-    threads: Threads = None,
-    seed: Seed = None,
-    on_unknown: OnUnknownText = None,
-    show_values: ShowValues = False,
-    missing: Missing = None,
-    extra: Setting = None,
-    quiet: Quiet = False,
-) -> Request:
-    """The options that fit and synthesize share."""
+    domain: Domain = None,
+    json: Annotated[bool, typer.Option("--json", help="The plan as JSON.")] = False,
+) -> None:
+    """Show what a fit of private-vine will measure, at which price and noise; reads no row."""
     settings = {
         "delta": delta,
-        "encoder": encoder,
         "target": target,
-        "mechanism": mechanism,
-        "split": split,
         "truncation": truncation,
-        "accounting": accounting,
-        "families": families,
-        "discrete": discrete,
         "neighbours": neighbours,
-        "threads": threads,
-        "on_unknown": on_unknown,
-        **dict(_setting(text) for text in extra or ()),
+        "domain": domain,
     }
-    generator = _generator(model, epsilon, seed, settings)
-    declared = None if schema_file is None else Schema.read(schema_file)
-    return Request(generator, data, schema_file, declared, tuple(missing or ()), show_values, quiet)
-
-
-def shares_request(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of ``request`` in place of its first parameter."""
-    options = signature(request, eval_str=True).parameters
-    own = list(signature(command, eval_str=True).parameters.values())[1:]
-
-    def run(**given: Any) -> None:
-        asked = request(**{name: given.pop(name) for name in options})
-        command(asked, **given)
-
-    parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in [*options.values(), *own]]
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    return run
+    generator = generator_from(DEFAULT_MODEL, epsilon, None, settings)
+    planned = make_plan(Schema.read(schema_file), rows, **generator.get_params())
+    if json:
+        sys.stdout.write(dumps(planned.to_dict(), indent=2) + "\n")
+        return
+    table = Table(*planned.stages.columns, title=planned.budget)
+    for line in planned.stages.itertuples(index=False):
+        table.add_row(*(_figure(cell) for cell in line))
+    screen.print(table)
+    for text in [*planned.notes, planned.effort]:
+        screen.print(escape(text), soft_wrap=True)
 
 
 @app.command()
@@ -196,6 +130,7 @@ def sample(
     model: Annotated[Path, typer.Argument(help="Model file that 'shirley fit' wrote.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Table, .csv or .parquet.")],
     rows: Rows = None,
+    given: Given = None,
     seed: Seed = None,
     quiet: Quiet = False,
 ) -> None:
@@ -203,8 +138,9 @@ def sample(
     kind = check_extension(output)
     check_apart([model], [output])
     generator = load(model)
+    wanted = given_from_texts(given or (), generator.schema_)
     with atomic_path(output) as partial:
-        _draw(generator, rows, seed, partial, kind, quiet)
+        _draw(generator, rows, seed, partial, kind, quiet, wanted)
     if not quiet:
         messages.print(f"Synthetic rows written to {output}")
 
@@ -215,6 +151,7 @@ def synthesize(
     asked: Request,
     output: Annotated[Path, typer.Option("--output", "-o", help="Table, .csv or .parquet.")],
     rows: Rows = None,
+    given: Given = None,
     save_model: Annotated[Path | None, typer.Option(help="Keep the fitted model here.")] = None,
 ) -> None:
     """Fit a generator and draw synthetic rows in one go."""
@@ -222,13 +159,16 @@ def synthesize(
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
     check_apart([asked.data, asked.schema_file], [output, save_model])
+    if given and asked.declared is not None:  # what can be wrong shows before the fit
+        given_from_texts(given, asked.declared)
     with ExitStack() as files:
         table_file = files.enter_context(atomic_path(output))
         model_file = files.enter_context(atomic_path(save_model)) if save_model else None
         _fit(asked)
         if model_file:
             asked.generator.save(model_file)
-        _draw(asked.generator, rows, None, table_file, kind, asked.quiet)
+        wanted = given_from_texts(given or (), asked.generator.schema_)
+        _draw(asked.generator, rows, None, table_file, kind, asked.quiet, wanted)
     _conclude(asked, f"Synthetic rows written to {output}")
 
 
@@ -259,43 +199,10 @@ def inspect(
 # -- parts of the commands -----------------------------------------------------
 
 
-def _setting(text: str) -> tuple[str, Any]:
-    name, value = assignment("--set", text)
-    return name.replace("-", "_"), load_yaml(value)
-
-
-def _generator(name: str, epsilon: str, seed: int | None, settings: dict[str, Any]) -> Generator:
-    """The unfitted generator that the options describe."""
-    kind = find_generator(name)
-    if not kind.publishable:
-        raise SettingError(
-            f"model ({name!r}) holds the rows themselves; nothing is published of it"
-        )
-    known = kind._get_param_names()
-    given = {key: value for key, value in settings.items() if value is not None}
-    given["random_state"] = seed
-    if "epsilon" in known:
-        given["epsilon"] = _number_or_none("epsilon", epsilon)
-    if isinstance(given.get("truncation"), str) and given["truncation"] != "auto":
-        given["truncation"] = _number_or_none("truncation", given["truncation"], whole=True)
-    if isinstance(given.get("families"), str) and "," in given["families"]:
-        given["families"] = [family.strip() for family in given["families"].split(",")]
-    foreign = [key for key in given if key not in known]
-    if foreign:
-        raise SettingError(
-            f"{foreign[0]} is no setting of model {name!r}; it has {', '.join(known)}"
-        )
-    return kind(**given)
-
-
-def _number_or_none(setting: str, text: str, *, whole: bool = False) -> float | int | None:
-    if text.lower() == "none":
-        return None
-    try:
-        return int(text) if whole else float(text)
-    except ValueError:
-        what = "a whole number, 'auto'" if whole else "a positive number"
-        raise SettingError(f"{setting} ({text!r}) must be {what} or 'none'") from None
+def _figure(cell: Any) -> str:
+    if isinstance(cell, str):
+        return escape(cell)
+    return "" if cell is None or isnan(cell) else f"{cell:.4g}"
 
 
 def _fit(asked: Request) -> None:
@@ -324,12 +231,18 @@ def _fit(asked: Request) -> None:
 
 
 def _draw(
-    generator: Generator, rows: int | None, seed: int | None, path: Path, kind: str, quiet: bool
+    generator: Generator,
+    rows: int | None,
+    seed: int | None,
+    path: Path,
+    kind: str,
+    quiet: bool,
+    given: dict[str, Any],
 ) -> None:
     total = generator.n_rows_ if rows is None else rows
     with progress_bars(quiet, MofNCompleteColumn()) as bars:
         bar = bars.add_task("sample: rows", total=total)
-        chunks = generator.sample_chunks(rows, random_state=seed)
+        chunks = generator.sample_chunks(rows, random_state=seed, given=given)
         write_table(path, chunks, kind, lambda n: bars.advance(bar, n))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,11 +40,57 @@ def conditions(given: Mapping[str, Any], schema: Schema) -> dict[str, Wanted]:
     wanted = {}
     for name, value in given.items():
         if name not in schema.names:
-            raise SettingError(
-                f"given ({name!r}) must be a column of the schema: {', '.join(schema.names)}"
-            )
+            raise _unknown(name, schema)
         wanted[name] = _wanted(schema[name], value)
     return wanted
+
+
+def given_from_texts(texts: Sequence[str], schema: Schema) -> dict[str, Any]:
+    """Conditions from ``name=value`` and ``name=low..high``, checked against the schema.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("age", "integer", minimum=0, maximum=9),))
+    >>> given_from_texts(["age=3..5"], schema)
+    {'age': (3, 5)}
+    """
+    given: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise SettingError(f"given ({text!r}) must be name=value or name=low..high")
+        if name in given:
+            raise SettingError(f"given ({name!r}) must be named once")
+        if name not in schema.names:
+            raise _unknown(name, schema)
+        given[name] = _from_text(schema[name], value)
+    conditions(given, schema)
+    return given
+
+
+def _from_text(column: Column, text: str) -> Any:
+    """A value of the column from what was typed; an empty text is a missing value."""
+    if text == "" and column.missing:
+        return None
+    if column.kind in ("categorical", "boolean"):
+        listed = {str(category).lower(): category for category in domain.categories(column)}
+        listed |= {str(category): category for category in domain.categories(column)}
+        return listed.get(text, listed.get(text.lower(), text))
+    low, dots, high = text.partition("..")
+    if dots:
+        return _from_text(column, low), _from_text(column, high)
+    if column.kind == "datetime":
+        return text
+    try:
+        return int(text) if column.kind == "integer" else float(text)
+    except ValueError:
+        return text
+
+
+def _unknown(name: str, schema: Schema) -> SettingError:
+    return SettingError(
+        f"given ({name!r}) must be a column of the schema: {', '.join(schema.names)}"
+    )
 
 
 def _wanted(column: Column, value: Any) -> Wanted:

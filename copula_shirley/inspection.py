@@ -43,8 +43,10 @@ def trees_table(vine: pv.Vinecop, names: list[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def plot_trees(graphs: list[nx.Graph], path: str | Path) -> None:
-    """Draw the trees side by side; thick edges are strong, red ones negative."""
+def plot_trees(
+    graphs: list[nx.Graph], path: str | Path, heading: str = "family and Kendall's tau"
+) -> None:
+    """Draw the trees side by side; thick edges are strong, red ones negative, dotted ones none."""
     # the object interface draws to the file without a display or a global state
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -61,20 +63,20 @@ def plot_trees(graphs: list[nx.Graph], path: str | Path) -> None:
     panels = figure.subplots(1, len(graphs), squeeze=False)[0]
     for level, (graph, axes) in enumerate(zip(graphs, panels, strict=True), start=1):
         _draw_tree(graph, axes)
-        axes.set_title(f"Tree {level}: family and Kendall's tau")
+        axes.set_title(f"Tree {level}: {heading}")
     with atomic_path(path) as partial:
         figure.savefig(partial, format=kind, dpi=100)
 
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """An edge of a tree: two variables, those they are conditioned on, strength and family."""
+    """An edge of a tree: two variables, those they are conditioned on, strength and label."""
 
     first: int
     second: int
     given: frozenset[int]
-    tau: float
-    family: str
+    strength: float
+    label: str
 
 
 def tree_graphs(vine: pv.Vinecop, names: list[str]) -> list[nx.Graph]:
@@ -86,7 +88,7 @@ def tree_graphs(vine: pv.Vinecop, names: list[str]) -> list[nx.Graph]:
                 edge["conditioned"][1] - 1,
                 frozenset(i - 1 for i in edge["conditioning"]),
                 float(edge["pair_copula"].tau),
-                family_name(edge["pair_copula"].family),
+                f"{family_name(edge['pair_copula'].family)}\n{edge['pair_copula'].tau:+.2f}",
             )
             for edge in tree
         ]
@@ -105,8 +107,8 @@ def graphs_of(trees: Sequence[Sequence[DrawnEdge]], names: Sequence[str]) -> lis
             graph.add_edge(
                 labels[edge.given | {edge.first}],
                 labels[edge.given | {edge.second}],
-                tau=edge.tau,
-                label=f"{edge.family}\n{edge.tau:+.2f}",
+                strength=edge.strength,
+                label=edge.label,
             )
             pair = f"{names[edge.first]},\n{names[edge.second]}"
             condition = "\n| " + ", ".join(names[i] for i in sorted(edge.given))
@@ -118,7 +120,7 @@ def graphs_of(trees: Sequence[Sequence[DrawnEdge]], names: Sequence[str]) -> lis
 
 def _draw_tree(graph: nx.Graph, axes: Any) -> None:
     where = nx.kamada_kawai_layout(graph)
-    taus = [data["tau"] for _, _, data in graph.edges(data=True)]
+    strengths = [data["strength"] for _, _, data in graph.edges(data=True)]
     nx.draw_networkx(
         graph,
         where,
@@ -126,10 +128,12 @@ def _draw_tree(graph: nx.Graph, axes: Any) -> None:
         font_size=8,
         node_color="#dbe7f3",
         node_size=1100,
-        width=[0.8 + 6 * abs(tau) for tau in taus],
-        edge_color=["#c0392b" if tau < 0 else "#34678f" for tau in taus],
+        width=[0.8 + 6 * abs(strength) for strength in strengths],
+        edge_color=["#c0392b" if strength < 0 else "#34678f" for strength in strengths],
+        style=["dotted" if strength == 0 else "solid" for strength in strengths],
     )
     labels = {(a, b): data["label"] for a, b, data in graph.edges(data=True)}
-    nx.draw_networkx_edge_labels(graph, where, labels, ax=axes, font_size=7)
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.6, "pad": 0.5}
+    nx.draw_networkx_edge_labels(graph, where, labels, ax=axes, font_size=7, rotate=False, bbox=box)
     axes.margins(0.15)
     axes.set_axis_off()

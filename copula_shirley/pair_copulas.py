@@ -103,16 +103,26 @@ class PairCopula:
         return ladder.reshape(-1, ladder.shape[2])
 
     @property
-    def strength(self) -> float:
-        """Kendall's tau of the density, all classes together weighed alike."""
+    def tau(self) -> float:
+        """Kendall's tau of the density, the mean over classes; for ordered variables."""
         taus = []
         for mass in self.mass:
             share = mass / mass.sum()
-            below = np.cumsum(np.cumsum(share, axis=0), axis=1)
-            corners = np.pad(below, ((1, 0), (1, 0)))
+            corners = np.pad(np.cumsum(np.cumsum(share, axis=0), axis=1), ((1, 0), (1, 0)))
             middle = (corners[1:, 1:] + corners[1:, :-1] + corners[:-1, 1:] + corners[:-1, :-1]) / 4
             taus.append(4 * float((share * middle).sum()) - 1)
         return float(np.mean(taus))
+
+    @property
+    def association(self) -> float:
+        """Cramer's V of the density, the mean over classes; needs no order."""
+        found = []
+        for mass in self.mass:
+            share = mass / mass.sum()
+            even = np.outer(share.sum(axis=1), share.sum(axis=0))
+            chi = float(((share - even) ** 2 / np.maximum(even, 1e-300)).sum())
+            found.append(np.sqrt(chi / max(1, min(share.shape) - 1)))
+        return float(np.mean(found))
 
 
 def cell_of(edges: FloatArray, value: FloatArray, label: Labels) -> Labels:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -42,6 +43,7 @@ from copula_shirley.private_domain import (
     storage_of,
     undeclared,
 )
+from copula_shirley.regular_vine import Edge
 from copula_shirley.rounds import Problem, learn
 from copula_shirley.schema import Column, OnUnknown, Schema
 
@@ -101,6 +103,8 @@ class PrivateVine(Generator):
 
     name: ClassVar[str] = "private-vine"
     transcript_: Transcript
+    #: How the columns are stored whose domain is bought; set by ``fit``.
+    _stored: Mapping[str, Storage] = MappingProxyType({})
 
     def __init__(
         self,
@@ -185,7 +189,7 @@ class PrivateVine(Generator):
         self._source = None if self.epsilon is None else noise_of(seeded)
         self._written = Transcript()
         bought = self._to_buy(schema)
-        self._stored: dict[str, Storage] = {}
+        self._stored = {}
         if not bought:
             return super()._enter(table, schema, rng)
         schema.check_columns(table)
@@ -237,16 +241,17 @@ class PrivateVine(Generator):
         listed = "category" in self._stored.values()
         return Noise(self._budget(), unit, self.delta * DELTA_SHARE if listed else 0.0)
 
-    def _problem(self, schema: Schema, pool_seed: int) -> Problem:
+    def problem(self, schema: Schema, pool_seed: int, *, families: bool | None = None) -> Problem:
+        """Everything public that the rounds of a fit depend on."""
         trees = {"auto": AUTO_TREES, None: NO_LIMIT}.get(self.truncation, self.truncation)  # type: ignore[arg-type]
         return Problem(
             schema=schema,
             target=self.target,
             truncation=int(trees),  # type: ignore[arg-type]
-            families=self.families,
+            families=self.families if families is None else families,
             tilted=self.tilt,
             noise=self._noise(schema),
-            share=1.0 - SHARE if self._stored else 1.0,
+            share=1.0 - SHARE if self._stored or self._to_buy(schema) else 1.0,
             pool_seed=pool_seed,
         )
 
@@ -259,7 +264,7 @@ class PrivateVine(Generator):
         noise = self._noise(rows.schema)
         measure = Measure(records, ledger, self._source, noise, self._written)
         self._pool_seed = int(pool.integers(2**63))
-        self._model = run(learn(self._problem(rows.schema, self._pool_seed), progress), measure)
+        self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), measure)
         self.transcript_ = measure.transcript
 
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -283,7 +288,7 @@ class PrivateVine(Generator):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         queries, arrays = self.transcript_.state()
-        public = {"pool_seed": self._pool_seed, "stored": self._stored}
+        public = {"pool_seed": self._pool_seed, "stored": dict(self._stored)}
         return {**public, "queries": queries}, arrays
 
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -295,7 +300,7 @@ class PrivateVine(Generator):
             columns, start = replay(learn_domain(self._stored, self.target), transcript)
             if _with_columns(self.schema_, columns) != self.schema_:
                 raise ArtefactError("the schema is not the one of the transcript")
-        problem = self._problem(self.schema_, self._pool_seed)
+        problem = self.problem(self.schema_, self._pool_seed)
         self._model, end = replay(learn(problem, _silent), transcript, start)
         if end != len(transcript.answers):
             raise ArtefactError("the transcript goes on after the model is complete")
@@ -316,11 +321,20 @@ class PrivateVine(Generator):
                 "edge": f"{names[edge.partner]} - {names[edge.child]}",
                 "given": ", ".join(sorted(names[v] for v in edge.given)),
                 "pair copula": edge.copula.family if edge.copula else "independence",
-                "tau": f"{edge.copula.strength:.2f}" if edge.copula else "0",
+                "strength": self._strength(edge)[1],
             }
             for tree, edge in sorted(self._model.vine.edges, key=lambda item: item[0])
         ]
-        return pd.DataFrame(lines, columns=["tree", "edge", "given", "pair copula", "tau"])
+        return pd.DataFrame(lines, columns=["tree", "edge", "given", "pair copula", "strength"])
+
+    def _strength(self, edge: Edge) -> tuple[float, str]:
+        """Kendall's tau, or Cramer's V where a column of the pair has no order."""
+        if edge.copula is None:
+            return 0.0, ""
+        columns = (self.schema_[self._model.names[v]] for v in (edge.child, edge.partner))
+        if any(column.nominal for column in columns):
+            return edge.copula.association, f"V {edge.copula.association:.2f}"
+        return edge.copula.tau, f"tau {edge.copula.tau:+.2f}"
 
     def _measured(self) -> pd.DataFrame:
         lines = [
@@ -339,12 +353,14 @@ class PrivateVine(Generator):
         self._check_fitted()
         trees: dict[int, list[DrawnEdge]] = {}
         for tree, edge in sorted(self._model.vine.edges, key=lambda item: item[0]):
-            tau, family = 0.0, "independence"
-            if edge.copula is not None:
-                tau, family = edge.copula.strength, edge.copula.family
-            drawn = DrawnEdge(edge.partner, edge.child, edge.given, tau, family)
+            strength, label = self._strength(edge)
+            if edge.copula is not None and edge.copula.family != "checkerboard":
+                label = f"{edge.copula.family}\n{label}"
+            drawn = DrawnEdge(edge.partner, edge.child, edge.given, strength, label)
             trees.setdefault(tree, []).append(drawn)
-        plot_trees(graphs_of(list(trees.values()), self._model.names), path)
+        inside = "" if self.target is None else f", in each class of {self.target}"
+        heading = f"Kendall's tau or Cramer's V{inside}"
+        plot_trees(graphs_of(list(trees.values()), self._model.names), path, heading)
 
     @property
     def model_(self) -> FittedVine:

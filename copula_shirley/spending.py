@@ -31,6 +31,8 @@ CELLS_PER_NOISE = 3.0
 #: With fewer groups per column than POOR nothing but margins is measured, with fewer than FAIR
 #: no higher trees and extras, and from RICH on the shares above hold.
 POOR, FAIR, RICH = 1.5, 4.0, 6.0
+#: Higher trees with less than this part of their share would show noise only.
+WORTH = 0.2
 LEAST_GROUPS, MOST_GROUPS = 3, 20
 #: Categories with fewer rows than so many standard deviations share a group.
 RARE = 2.5
@@ -96,7 +98,7 @@ def spending(
         "classes": own,
         "scores": SHARES.scores * depth,
         "first_tree": first * depth + SHARES.extras * more * (not tilted),
-        "higher_trees": SHARES.higher_trees * more * (truncation > 1),
+        "higher_trees": SHARES.higher_trees * more * (truncation > 1 and more > WORTH),
         "extras": SHARES.extras * more * tilted,
     }
     groups = int(np.clip(round(min(k, 1e6)), LEAST_GROUPS, MOST_GROUPS))
