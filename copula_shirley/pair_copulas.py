@@ -31,6 +31,9 @@ FAMILIES = {
 }
 #: So many of the best families and rotations get a finer search of their parameter.
 REFINED = 3
+#: Price of a parameter in units of -2 log likelihood, as in AIC; and of a family, which is the
+#: best of many.
+PRICE, FAMILY_PRICE = 2.0, 8.0
 #: Tables with fewer cells along an axis say nothing about a family.
 LEAST_AXIS = 4
 
@@ -253,7 +256,8 @@ def pair_copula(
     classes = noisy.shape[2]
     edges = [np.stack([edges_of(part[:, y]) for y in range(classes)]) for part in (rows, columns)]
     options = [_option(noisy, sigma, rows, columns, edges, None, checkerboard=True)]
-    if families and min(noisy.shape[:2]) >= LEAST_AXIS and sigma > 0:
+    fine_enough = families and min(noisy.shape[:2]) >= LEAST_AXIS
+    if fine_enough and sigma > 0:
         pooled = [part.sum(axis=1) for part in (rows, columns)]
         spread = sigma * np.sqrt(classes)
         core = best_family(noisy.sum(axis=2), edges_of(pooled[0]), edges_of(pooled[1]), spread)
@@ -268,10 +272,12 @@ def pair_copula(
             for y, table in enumerate(found)
         ]
     shares = [table / table.sum() for table in found]
-    if best.core is None:
+    if best.core is None and not fine_enough:
         return PairCopula(edges[0], edges[1], np.stack(shares), "checkerboard")
     fine = [_refine(best.core, edges[0][y], edges[1][y], share) for y, share in enumerate(shares)]
-    name = str(best.core.family.name) + (" and checkerboard" if best.checkerboard else "")
+    name = "smooth checkerboard"
+    if best.core is not None:
+        name = str(best.core.family.name) + (" and checkerboard" if best.checkerboard else "")
     edges_a, edges_b, mass = (np.stack(part) for part in zip(*fine, strict=True))
     return PairCopula(edges_a, edges_b, mass, name)
 
@@ -299,21 +305,35 @@ def _option(
     if checkerboard:
         found = shrink_to(pooled, common, spread, rows.sum(axis=1), columns.sum(axis=1))
         rank = int(np.linalg.matrix_rank(shrink_singular(pooled - common, spread)))
-    parameters = rank * sum(pooled.shape) + (core is not None)
-    criterion = misfit(pooled, found, spread) + 2 * parameters
+    price = PRICE * rank * sum(pooled.shape) + FAMILY_PRICE * (core is not None)
+    criterion = misfit(pooled, found, spread) + price
     ratio = found / np.maximum(common, 1e-12)
     return _Option(criterion, core, checkerboard, [table * ratio for table in per_class])
 
 
 def _refine(
-    core: pv.Bicop, edges_a: FloatArray, edges_b: FloatArray, mass: FloatArray
+    core: pv.Bicop | None, edges_a: FloatArray, edges_b: FloatArray, mass: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """A family on a fine grid, its coarse cells brought to the mass found for them."""
+    """A density on a fine grid, its coarse cells brought to the mass found for them.
+
+    It is the family's, or without one the coarse density interpolated between cell centres.
+    """
     (a, i), (b, j) = (_split(edges) for edges in (edges_a, edges_b))
-    inner = cell_mass(core, a, b)
+    if core is not None:
+        inner = cell_mass(core, a, b)
+    else:
+        density = mass / np.outer(np.diff(edges_a), np.diff(edges_b))
+        inner = _between(edges_a, a) @ density @ _between(edges_b, b).T
+        inner = np.maximum(inner, 1e-12) * np.outer(np.diff(a), np.diff(b))
     coarse = np.zeros_like(mass)
     np.add.at(coarse, (i[:, None], j[None]), inner)
     return a, b, inner * (mass / coarse)[i[:, None], j[None]]
+
+
+def _between(coarse: FloatArray, fine: FloatArray) -> FloatArray:
+    """Weights that interpolate from the centres of coarse cells to those of fine ones."""
+    known, wanted = ((edges[1:] + edges[:-1]) / 2 for edges in (coarse, fine))
+    return np.stack([np.interp(wanted, known, row) for row in np.eye(len(known))], axis=1)
 
 
 def _split(edges: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:

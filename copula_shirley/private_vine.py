@@ -47,8 +47,6 @@ from copula_shirley.regular_vine import Edge
 from copula_shirley.rounds import Problem, learn
 from copula_shirley.schema import Column, OnUnknown, Schema
 
-#: Trees of truncation "auto": a third gained nothing on any data set that was tried.
-AUTO_TREES = 2
 #: A target with more classes would leave too few rows in each.
 MOST_CLASSES = 32
 NO_LIMIT = 10_000
@@ -70,7 +68,8 @@ class PrivateVine(Generator):
         A column with few classes that matters most: every table of tree 1 is measured in each
         class of it.
     truncation : "auto", int or None
-        Number of trees; None for as many as there can be.
+        Number of trees; None for as many as there can be. "auto" grows a second tree only where
+        noise leaves room for it.
     families : bool
         Parametric pair copulas take part in the choice, for pairs of ordered columns.
     tilt : bool
@@ -243,11 +242,11 @@ class PrivateVine(Generator):
 
     def problem(self, schema: Schema, pool_seed: int, *, families: bool | None = None) -> Problem:
         """Everything public that the rounds of a fit depend on."""
-        trees = {"auto": AUTO_TREES, None: NO_LIMIT}.get(self.truncation, self.truncation)  # type: ignore[arg-type]
+        trees = {"auto": None, None: NO_LIMIT}.get(self.truncation, self.truncation)  # type: ignore[arg-type]
         return Problem(
             schema=schema,
             target=self.target,
-            truncation=int(trees),  # type: ignore[arg-type]
+            truncation=trees,
             families=self.families if families is None else families,
             tilted=self.tilt,
             noise=self._noise(schema),

@@ -52,7 +52,8 @@ class Problem:
 
     schema: Schema
     target: str | None
-    truncation: int
+    #: Number of trees; None where the budget decides.
+    truncation: int | None
     families: bool
     tilted: bool
     noise: Noise
@@ -217,16 +218,16 @@ class _Learner:
                 leaves = Leaves.of(column, model.grid.cells[column.name])
                 if leaves.values.max() > 1:
                     wide[column.name] = leaves
-        fine = sum(PARTS) * self.plan.margins * bool(wide)
-        noisy, sigma = yield from self._count_cells("margins", self.plan.margins - fine)
+        fine = [part * self.plan.margins * len(wide) / len(self.columns) for part in PARTS]
+        noisy, sigma = yield from self._count_cells("margins", self.plan.margins - sum(fine))
         totals = [model.total, *(float(counts.sum()) for counts in noisy)]
         spreads = [self.size_sigma, *(sigma * math.sqrt(counts.size) for counts in noisy)]
         weights = 1 / np.maximum(spreads, 1e-9) ** 2
         model.total = max(float(np.average(totals, weights=weights)), LEAST_ROWS)
         model.kappa = self.plan.kappa
         self._settle_margins(noisy, sigma)
-        for part in PARTS:
-            wide = yield from self._cut_leaves(wide, part * self.plan.margins)
+        for share in fine:
+            wide = yield from self._cut_leaves(wide, share)
         if self.plan.classes == self.plan.first_tree == 0:  # nothing else will be asked
             yield from self._spend_rest()
 
@@ -263,8 +264,10 @@ class _Learner:
 
     def _cut_leaves(self, wide: dict[str, Leaves], share: float) -> Rounds[dict[str, Leaves]]:
         """Count parts of heavy leaves; the columns that were cut, for the next round."""
+        if not wide:
+            return {}
         model, keys = self.model, {}
-        sigma = self.noise.sigma(share * self.problem.share, max(1, len(wide)))
+        sigma = self.noise.sigma(share * self.problem.share, len(wide))
         for name, leaves in wide.items():
             rows = model.mass[model.names.index(name)] * model.total
             found = leaves.cut(rows, sigma)
@@ -349,7 +352,7 @@ class _Learner:
 
     def grow_higher_trees(self) -> Rounds[None]:
         """Pair copulas of innovations u(a | D), u(b | D), all classes together."""
-        trees = range(2, min(self.problem.truncation, len(self.model.others) - 1) + 1)
+        trees = range(2, min(self.plan.trees, len(self.model.others) - 1) + 1)
         if self.plan.higher_trees <= 0 or not self.model.vine.edges:
             return
         kept: dict[str, tuple[Known, NDArray[np.intp]]] = {}

@@ -22,8 +22,8 @@ class Shares:
 
 
 SHARES = Shares()
-#: Of the margins' share, for parts of cells of numeric columns, and parts of parts.
-PARTS = (0.15, 0.05, 0.05)
+#: Of the margins' share, if all columns had wide cells: for their parts, and parts of parts.
+PARTS = (0.10, 0.05, 0.05)
 #: Of the share of higher trees, for choosing edges; of the extras', for choosing tables.
 CHOOSING_EDGES, CHOOSING_EXTRAS = 0.25, 0.2
 #: A table may have so many cells that a cell holds this many standard deviations of noise.
@@ -31,6 +31,10 @@ CELLS_PER_NOISE = 3.0
 #: With fewer groups per column than POOR nothing but margins is measured, with fewer than FAIR
 #: no higher trees and extras, and from RICH on the shares above hold.
 POOR, FAIR, RICH = 1.5, 4.0, 6.0
+#: With fewer groups than this a higher tree costs more than it shows: truncation "auto" has one.
+DEEP = 20.0
+#: Else it has so many; a third gained nothing on any data set that was tried.
+AUTO_TREES = 2
 #: Higher trees with less than this part of their share would show noise only.
 WORTH = 0.2
 LEAST_GROUPS, MOST_GROUPS = 3, 20
@@ -56,6 +60,8 @@ class Spending:
     kappa : float
         Weight of the vine in the tilt.
     extra_tables : int
+    trees : int
+        Number of trees.
     """
 
     margins: float
@@ -68,10 +74,17 @@ class Spending:
     rare: float
     kappa: float
     extra_tables: int
+    trees: int
 
 
 def spending(
-    n: float, columns: int, classes: int, truncation: int, noise: Noise, *, tilted: bool = True
+    n: float,
+    columns: int,
+    classes: int,
+    truncation: int | None,
+    noise: Noise,
+    *,
+    tilted: bool = True,
 ) -> Spending:
     """The more the noise drowns a table, the more goes to the margins.
 
@@ -80,7 +93,7 @@ def spending(
     n : number of rows, public or noisy
     columns : number of columns, the target included
     classes : number of classes of the target, 1 without one
-    truncation : number of trees
+    truncation : number of trees, None to choose it here
     tilted : whether tables that the vine cannot hold are of use
     """
     others = columns - (classes > 1)
@@ -94,11 +107,15 @@ def spending(
         own *= float(np.clip((k - POOR) / (RICH - POOR), 0, 1))
     else:
         own *= depth
+    if truncation is None:
+        truncation = AUTO_TREES if k >= DEEP else 1
+    higher = SHARES.higher_trees * more * (truncation > 1 and more > WORTH)
+    spare = SHARES.higher_trees * more - higher
     shares = {
         "classes": own,
         "scores": SHARES.scores * depth,
-        "first_tree": first * depth + SHARES.extras * more * (not tilted),
-        "higher_trees": SHARES.higher_trees * more * (truncation > 1 and more > WORTH),
+        "first_tree": first * depth + SHARES.extras * more * (not tilted) + spare / 2,
+        "higher_trees": higher,
         "extras": SHARES.extras * more * tilted,
     }
     groups = int(np.clip(round(min(k, 1e6)), LEAST_GROUPS, MOST_GROUPS))
@@ -109,4 +126,5 @@ def spending(
         rare=min(0.2, RARE * sigma / n),
         kappa=KAPPA / sigma,
         extra_tables=int(np.clip(EXTRAS_PER_GROUP * groups, LEAST_EXTRAS, MOST_EXTRAS)),
+        trees=truncation,
     )
