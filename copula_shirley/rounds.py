@@ -206,6 +206,7 @@ class _Learner:
             1 if self.problem.target is None else sizes[self.problem.target],
             self.problem.truncation,
             self.noise,
+            targeted=self.target is not None,
             tilted=self.problem.tilted,
         )
 

@@ -84,6 +84,7 @@ def spending(
     truncation: int | None,
     noise: Noise,
     *,
+    targeted: bool,
     tilted: bool = True,
 ) -> Spending:
     """The more the noise drowns a table, the more goes to the margins.
@@ -94,9 +95,10 @@ def spending(
     columns : number of columns, the target included
     classes : number of classes of the target, 1 without one
     truncation : number of trees, None to choose it here
+    targeted : whether there is a target, which may have one class only
     tilted : whether tables that the vine cannot hold are of use
     """
-    others = columns - (classes > 1)
+    others = columns - targeted
     own = SHARES.classes if classes > 1 else 0.0
     first = SHARES.first_tree + SHARES.classes - own
     sigma = max(noise.sigma(first, max(1, others - 1)), 1e-9)
