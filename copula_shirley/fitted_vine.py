@@ -24,6 +24,8 @@ from copula_shirley.tilt import Target, pick, tilt
 Codes = list[NDArray[np.intp]]
 #: Rows drawn for each row that is kept, and the least pool.
 POOL, LEAST_POOL = 4, 20_000
+#: Of the width of a group, for a cell without mass.
+LEAST_WIDTH = 1e-9
 #: Rounds through the tables when a pool is weighed: at the fit, and at each sample.
 SWEEPS, POLISH = 8, 6
 
@@ -99,6 +101,8 @@ class FittedVine:
             together = np.bincount(groups, mass)[groups]
             count = np.bincount(groups)[groups]
             inside = np.where(together > 0, mass / np.maximum(together, 1e-300), 1 / count)
+            inside = np.maximum(inside, LEAST_WIDTH)  # rows can be drawn given any declared cell
+            inside = inside / np.bincount(groups, inside)[groups]
             edges = np.stack([edges_of(rows) for rows in self.by_class[j].T])
             width = np.diff(edges, axis=1)[:, groups] * inside
             order = np.argsort(groups, kind="stable")
@@ -187,6 +191,8 @@ class FittedVine:
         """Draw n rows, as numbers per column."""
         size = max(POOL * n, LEAST_POOL)
         codes, weight = self.draw_cells(size, rng, given)
+        if given and not weight.sum() > 0:  # too unlikely together for floating-point numbers
+            weight = np.ones_like(weight)
         if self.factors is not None:
             # tables are of all rows: under a condition only the factors found at the fit apply
             weight = self.weigh(codes, weight, 0 if given else POLISH)
