@@ -121,15 +121,25 @@ def private_storage(column: Column, series: pd.Series) -> str:
     in one row get one dtype here.
     """
     name = storage(column, series)
-    listed = column.categories or ("",)
-    whole = column.kind == "integer" or all(type(category) is int for category in listed)
-    if whole and column.missing and name in ("float64", "Int64"):
-        return "Int64"
-    if column.kind == "boolean" and column.missing and name in ("object", "boolean"):
-        return "boolean"
+    kinds = {type(category) for category in column.categories}
+    if name.startswith("category"):
+        return name
+    if len(kinds) > 1:  # whole numbers, until the first decimal or text
+        return "float64" if kinds == {int, float} else "object"
     if column.kind == "continuous" and name.lower().startswith(("int", "uint")):
         return "float64"
-    return name
+    if not column.missing:
+        return name
+    if column.kind == "integer" or kinds == {int}:
+        return "Int64"
+    if column.kind == "boolean" or kinds == {bool}:
+        return "boolean"
+    if name != "object":
+        return name
+    # a column of nothing but gaps is of objects too
+    if column.kind == "datetime":
+        return TEXT if column.format else "datetime64[us]"
+    return TEXT if kinds == {str} else "float64"
 
 
 class Grid:
