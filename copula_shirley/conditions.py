@@ -37,6 +37,8 @@ def conditions(given: Mapping[str, Any], schema: Schema) -> dict[str, Wanted]:
     >>> conditions({"age": (3, 5)}, schema)["age"].cells
     Condition(first=3, last=5)
     """
+    if not isinstance(given, Mapping):
+        raise SettingError(f"given ({given!r}) must be a mapping from columns to values")
     wanted = {}
     for name, value in given.items():
         if name not in schema.names:

@@ -167,9 +167,16 @@ class PrivateVine(Generator):
         for setting in ("families", "tilt"):
             if not isinstance(getattr(self, setting), bool):
                 raise SettingError(f"{setting} ({getattr(self, setting)!r}) must be true or false")
+        if self.on_unknown not in ("refuse", "clip"):
+            raise SettingError(f"on_unknown ({self.on_unknown!r}) must be refuse or clip")
         if self.domain not in ("declared", "private"):
             raise SettingError(f"domain ({self.domain!r}) must be declared or private")
-        if self.target is not None and schema[self.target].name not in self._to_buy(schema):
+        if self.target is not None and self.target not in schema.names:
+            raise SettingError(
+                f"target ({self.target!r}) must be a column of the schema: "
+                f"{', '.join(schema.names)}"
+            )
+        if self.target is not None and self.target not in self._to_buy(schema):
             size = schema[self.target].size
             if size > MOST_CLASSES:
                 raise SettingError(
