@@ -52,8 +52,12 @@ def tilt(
     thetas = [np.zeros(target.counts.size) for target in targets]
     if factors is not None:
         thetas = [np.array(factor) for factor in factors]
+        logs = np.zeros(len(weights))
         for key, theta in zip(cells, thetas, strict=True):
-            weights *= np.exp(theta)[key]
+            logs += theta[key]
+        # factors of tables without noise know no bound; their product may overflow
+        weights *= np.exp(logs - logs.max(initial=-np.inf))
+        weights *= np.sum(start) / max(weights.sum(), 1e-300)
     for _ in range(sweeps):
         for i, (key, target) in enumerate(zip(cells, targets, strict=True)):
             now = np.bincount(key, weights, target.counts.size).astype(float)
