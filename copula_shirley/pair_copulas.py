@@ -151,7 +151,7 @@ def edges_of(mass: FloatArray) -> FloatArray:
 
 def shrink_singular(residual: FloatArray, sigma: float) -> FloatArray:
     """What of a matrix stands out of white noise (Gavish and Donoho 2017, Frobenius loss)."""
-    if sigma == 0:
+    if sigma < 1e-9:  # beyond, its square overflows below
         return residual
     if residual.shape[0] > residual.shape[1]:
         return shrink_singular(residual.T, sigma).T
