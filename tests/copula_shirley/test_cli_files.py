@@ -24,10 +24,10 @@ def folder(tmp_path: Path) -> Path:
     "words",
     [
         "schema t.csv -o t.csv",
-        "fit t.csv --encoder ordinal -o t.csv",
-        "fit t.csv --schema s.yaml --encoder ordinal -o s.yaml",
-        "synthesize t.csv --encoder ordinal -o ./t.csv",
-        "synthesize t.csv --encoder ordinal -o out.csv --save-model out.csv",
+        "fit t.csv --model copula-shirley --encoder ordinal -o t.csv",
+        "fit t.csv --schema s.yaml --model copula-shirley --encoder ordinal -o s.yaml",
+        "synthesize t.csv --model copula-shirley --encoder ordinal -o ./t.csv",
+        "synthesize t.csv --model copula-shirley --encoder ordinal -o out.csv --save-model out.csv",
     ],
 )
 def test_inputs_are_never_overwritten(

@@ -114,7 +114,7 @@ def test_h_by_hand() -> None:
     assert copula.h(value, below, label) == pytest.approx([0.4, 0.8, 0.9, 0.1])
     assert copula.inverse(np.array([0.4, 0.8, 0.9, 0.1]), below, label) == pytest.approx(value)
     # tau of this density: 4 * (P(concordant) / 2 ...) = .3
-    assert copula.strength == pytest.approx(0.3)
+    assert copula.tau == pytest.approx(0.3)
     three = copula.for_classes(3)
     assert three.mass.shape == (3, 2, 2)
     assert three.h(value, below, np.array([0, 1, 2, 2])) == pytest.approx([0.4, 0.8, 0.9, 0.1])
@@ -175,7 +175,7 @@ def test_a_family_is_found_again_from_noisy_counts(tau: float) -> None:
     margin = np.full((8, 1), n / 8)
     copula = pair_copula(noisy[:, :, None], sigma, margin, margin, families=True)
     assert copula.family.startswith("gaussian")
-    assert copula.strength == pytest.approx(tau, abs=0.03)
+    assert copula.tau == pytest.approx(tau, abs=0.03)
     assert copula.mass.sum() == pytest.approx(1) and (copula.mass > 0).all()
     widths = np.diff(copula.edges_a[0])
     assert copula.mass[0].sum(axis=1) == pytest.approx(widths, abs=2e-3)
