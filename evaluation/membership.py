@@ -50,7 +50,8 @@ class Membership:
         Share of true members among the records called members, over the repetitions.
     interval : tuple
         95 % interval of the mean. It holds for fresh records, not only for fresh repetitions:
-        the spread of one coin-tossing attacker over m members is part of it.
+        the spread of one coin-tossing attacker over m members is part of it. Records count as
+        independent; ``evaluate`` widens it where the schema names a person with several rows.
     shares : array
         The share in each repetition.
     members : int
@@ -147,10 +148,12 @@ def attack(
     rng: np.random.Generator,
     estimators: tuple[Estimator, ...] = ("distance", "counting"),
     members: int | None = None,
+    rows_per_person: float = 1.0,
 ) -> dict[Estimator, Membership]:
     """The attack on training, control and synthetic rows, by each estimator.
 
-    Rows are codes for the Hamming distance and points for the Euclidean one.
+    Rows are codes for the Hamming distance and points for the Euclidean one. With several
+    ``rows_per_person`` the interval is that of so many times fewer records.
     """
     check_positive("repetitions", repetitions)
     # rows are drawn from a fixed order, so that theirs in the table does not matter
@@ -187,10 +190,18 @@ def attack(
         with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
             results = list(pool.map(repetition, rng.spawn(repetitions)))
     return {
-        estimator: _summary(
-            np.array([result[estimator] for result in results]), distance, estimator, m, n
+        estimator: Membership(
+            mean=float(shares.mean()),
+            maximum=float(shares.max()),
+            interval=_interval(shares, m / rows_per_person),
+            shares=shares,
+            distance=distance,
+            estimator=estimator,
+            members=m,
+            n_synthetic=n,
         )
         for estimator in estimators
+        for shares in [np.array([result[estimator] for result in results])]
     }
 
 
@@ -213,21 +224,18 @@ def share_of_members(scores: FloatArray) -> float:
     return float((called + left * tied[:m].sum() / tied.sum()) / m)
 
 
-def _summary(
-    shares: FloatArray, distance: Distance, estimator: Estimator, m: int, n: int
-) -> Membership:
-    """Mean, maximum and interval of the shares.
+def _interval(shares: FloatArray, m: float) -> tuple[float, float]:
+    """The 95 % interval of the mean share, for m independent members.
 
     Repetitions judge the same control records and overlapping members, so that their spread
     alone says too little. A coin that calls m of 2m records has variance p(1-p)/m times
     m/(2m-1), which no number of repetitions removes.
     """
-    mean = float(shares.mean())
     of_records = 0.25 / max(2 * m - 1, 1)
     of_repetitions = float(shares.var(ddof=1)) / len(shares) if len(shares) > 1 else 0.0
-    reach = float(norm.ppf(0.975)) * np.sqrt(of_records + of_repetitions)
-    interval = (max(mean - reach, 0.0), min(mean + reach, 1.0))
-    return Membership(mean, float(shares.max()), interval, shares, distance, estimator, m, n)
+    reach = float(norm.ppf(0.975) * np.sqrt(of_records + of_repetitions))
+    mean = float(shares.mean())
+    return max(mean - reach, 0.0), min(mean + reach, 1.0)
 
 
 def _in_order(table: NDArray[Any]) -> NDArray[Any]:
@@ -356,6 +364,7 @@ def membership(
             n_synthetic,
             repetitions=50 if n_synthetic else 1,
             rng=c.rng(f"membership {distance} {n_synthetic}"),
+            rows_per_person=(c.train.rows_per_person + c.test.rows_per_person) / 2,
         ),
     )[estimator]
     detail: dict[str, object] = {
@@ -366,8 +375,11 @@ def membership(
         "n_synthetic": found.n_synthetic,
         "repetitions": len(found.shares),
     }
+    notes = [c.note_on_people]
     if n_synthetic is not None and found.n_synthetic < n_synthetic:
-        detail["note"] = f"only {found.n_synthetic} synthetic rows, {n_synthetic} asked for"
+        notes.append(f"only {found.n_synthetic} synthetic rows, {n_synthetic} asked for")
+    if any(notes):
+        detail["note"] = "; ".join(filter(None, notes))
     return Result(found.mean if which == "mean" else found.maximum, detail)
 
 

@@ -35,13 +35,13 @@ class Predicate:
     conditions: tuple[tuple[str, str, float], ...]
 
     def matches(self, rows: Rows) -> int:
-        """Number of rows that fit."""
+        """Number of rows that fit; of people, if the rows say whose they are."""
         which: Any = slice(None)
         for name, relation, value in self.conditions:
             numbers = rows.numbers[name][which]
             fits = np.flatnonzero(_holds(numbers, relation, value))
             which = fits if isinstance(which, slice) else which[fits]
-        return len(which)
+        return len(which) if rows.people is None else len(set(rows.people[which]))
 
 
 def _holds(numbers: FloatArray, relation: str, value: float) -> NDArray[np.bool_]:
@@ -72,6 +72,8 @@ def singling_out(c: Comparison) -> Result:
         if len(successes):
             detail[who] = rate(int(successes.sum()), len(successes))
     gain, interval = advantage_interval(hits["train"], hits["control"])
+    if c.note_on_people:
+        detail["note"] = c.note_on_people
     return Result(gain, {"interval": interval, "predicates": len(predicates), **detail})
 
 

@@ -135,6 +135,18 @@ def test_one_column_cannot_be_guessed() -> None:
     assert found["value"] == 0 and "one column" in found["detail"]["note"]
 
 
+def test_one_row_of_each_person_is_attacked() -> None:
+    # Once wrong: rows of the same person counted as so many successes
+    schema = Schema(SCHEMA.columns, person="who", max_rows=6)
+    train = TRAIN.assign(who=[1, 1, 1, 2, 2, 3])
+    tables = train, TEST.assign(who=range(10, 16)), TRAIN
+    found = evaluate(
+        *tables, schema, None, 0, metrics=["attribute_inference"], sensitive=["ill"]
+    )["detail"][0]["columns"]["ill"]  # fmt: skip
+    assert (found["train"]["trials"], found["control"]["trials"]) == (3, 6)
+    assert found["train"]["rate"] == 1
+
+
 # -- teeth ---------------------------------------------------------------------------------
 
 WIDE = Schema(

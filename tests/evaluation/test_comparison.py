@@ -217,3 +217,50 @@ def test_messages_quote_no_private_value() -> None:
     with pytest.raises(SchemaError) as caught:
         evaluate(secret, ROWS, ROWS, SCHEMA)
     assert "Zebulon" not in str(caught.value)
+
+
+# -- people with several rows ----------------------------------------------------------------
+
+PEOPLE = Schema(SCHEMA.columns, person="who", max_rows=3)
+
+
+def test_rows_keep_whose_they_are() -> None:
+    rows = rows_of("train", ROWS.assign(who=["eve", "ann", "eve"]), PEOPLE, strict=True)
+    assert rows.people is not None
+    assert sorted(rows.people) == ["ann", "eve", "eve"]
+    assert rows.take(np.array([0])).people == rows.people[:1]
+    assert rows_of("synthetic", ROWS, PEOPLE, strict=False).people is None
+
+
+def test_rows_of_the_same_person_by_hand() -> None:
+    # two rows have two with them, one has one: (2 + 2 + 1) / 3
+    rows = rows_of("train", ROWS.assign(who=[7, 8, 7]), PEOPLE, strict=True)
+    assert rows.rows_per_person == pytest.approx(5 / 3)
+    assert rows_of("train", ROWS, PEOPLE, strict=True).rows_per_person == 1
+
+
+def test_equal_rows_of_different_people_are_in_the_order_of_the_people() -> None:
+    twins = pd.concat([ROWS, ROWS]).assign(who=list("fedcba"))
+    one, other = (rows_of("train", t, PEOPLE, strict=True) for t in (twins, twins[::-1]))
+    assert one.people is not None and other.people is not None
+    assert one.people.tolist() == other.people.tolist()
+
+
+def test_every_real_row_names_its_person() -> None:
+    with pytest.raises(SchemaError, match="test: column 'who' must name the person of each row"):
+        evaluate(ROWS.assign(who=1), ROWS.assign(who=[1, 2, None]), ROWS, PEOPLE, metrics=["ks"])
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "note"),
+    [
+        ([1, 1, 2], [3, 4, 4], None),
+        ([1, 1, 2], [2, 4, 1], "2 people are in train and test: the attack is blunted"),
+        (None, [3, 4, 4], "no column 'who': rows are taken for independent people"),
+    ],
+)
+def test_attacks_say_what_is_wrong_with_the_people(train: Any, test: Any, note: Any) -> None:
+    tables = [ROWS if who is None else ROWS.assign(who=who) for who in (train, test)]
+    names = ["membership_hamming_all", "attribute_inference", "singling_out"]
+    frame = evaluate(*tables, ROWS, PEOPLE, None, 0, metrics=names)
+    assert [detail.get("note") for detail in frame["detail"]] == [note] * 3

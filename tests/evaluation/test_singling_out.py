@@ -123,6 +123,14 @@ def test_as_many_people_as_strangers() -> None:
     assert found["value"] == 0
 
 
+def test_two_rows_of_one_person_are_one_person() -> None:
+    schema = Schema(NAMES.columns, person="who", max_rows=2)
+    train = names("aabbcd").assign(who=[1, 1, 2, 3, 4, 5])
+    found = line(train, names("ghijkl").assign(who=range(10, 16)), names("abcdef"), schema)
+    # a fits one person in two rows, b two people, c and d one
+    assert found["detail"]["train"]["rate"] == pytest.approx(3 / 6)
+
+
 # -- teeth ---------------------------------------------------------------------------------
 
 WIDE = Schema(
