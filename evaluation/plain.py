@@ -85,7 +85,9 @@ def scaled(numbers: FloatArray, low: float | None = None, high: float | None = N
     low = np.nanmin(numbers) if low is None else low
     high = np.nanmax(numbers) if high is None else high
     # a missing value lies in the middle, from where sqrt(3)/2 more makes it 1 from the ends
-    place = np.where(missing, 0.5, (numbers - low) / (high - low if high > low else 1.0))
+    # halved, or the range of the largest numbers would be infinite
+    width = high / 2 - low / 2 if high > low else 0.5
+    place = np.where(missing, 0.5, (numbers / 2 - low / 2) / width)
     if not missing.any():
         return place[:, None]
     return np.column_stack([place, np.where(missing, np.sqrt(0.75), 0.0)])
@@ -98,21 +100,22 @@ def indicators(codes: NDArray[Any]) -> FloatArray:
 
 def _together(tables: Tables, column: Any) -> Any:
     """One column of all tables, in one series."""
-    families = {name: _family(table[column]) for name, table in tables.items()}
+    series = [table[column].infer_objects() for table in tables.values()]
+    families = {name: _family(s) for name, s in zip(tables, series, strict=True)}
     known = {family: name for name, family in families.items() if family != "nothing"}
     if len(known) > 1:
         (first, a), (second, b), *_ = known.items()
         raise SchemaError(
             f"column {column!r} holds {first} in {a} and {second} in {b}; make them alike"
         )
-    series = [table[column] for table in tables.values()]
     if set(known) == {"numbers"}:
         floats = np.concatenate([s.to_numpy(dtype=float, na_value=np.nan) for s in series])
         if np.isinf(floats).any():
             raise SchemaError(f"column {column!r} holds an infinite number; numbers must be finite")
         whole = all(pd.api.types.is_integer_dtype(s.dtype) for s in series)
         if whole and np.nanmax(np.abs(floats)) >= LARGEST_EXACT_INTEGER:
-            return pd.concat([s.astype("Int64") for s in series], ignore_index=True)
+            kind = "UInt64" if np.nanmin(floats) >= 0 else "Int64"
+            return pd.concat([s.astype(kind) for s in series], ignore_index=True)
         return pd.Series(floats)
     if set(known) == {"dates"}:
         moments = (pd.to_datetime(s, utc=True).dt.tz_localize(None) for s in series)
@@ -143,7 +146,7 @@ def _family(series: pd.Series) -> str:
         return _family(pd.Series(series.dtype.categories))
     if kinds.is_datetime64_any_dtype(series.dtype):
         return "dates"
-    if kinds.is_bool_dtype(series.dtype):
+    if kinds.is_bool_dtype(series.dtype) or kinds.is_complex_dtype(series.dtype):
         return "texts or booleans"
     return "numbers" if kinds.is_numeric_dtype(series.dtype) else "texts or booleans"
 

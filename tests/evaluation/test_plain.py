@@ -111,6 +111,28 @@ def test_whole_numbers_beyond_the_exact_floats_stay_apart() -> None:
     # 2**60 and 2**60 + 1 are one float
     one, other = plain_codes(two([2**60, 2**60 + 1], [2**60 + 1, 2**60 + 2]))
     assert one[0] != one[1] and one[1] == other[0] and other[0] != other[1]
+    # Once wrong: TypeError from 2**63 on
+    one, other = plain_codes(two([2**63, 2**63 + 1], [2**63 + 1, 2]))
+    assert one[0] != one[1] and one[1] == other[0] and other[0] != other[1]
+    assert distances(two([0, 2**63], [2**63, 2**64 - 1]))[0] == pytest.approx([0.5, 1])
+
+
+def test_numbers_among_objects_are_numbers() -> None:
+    # Once wrong: refused beside numbers, and texts among themselves
+    mixed = {"one": pd.DataFrame({"x": [0, 10]}, dtype=object), "other": pd.DataFrame({"x": [5]})}
+    assert distances(mixed) == pytest.approx(np.array([[0.5], [0.5]]))
+    both = {name: table.astype(object) for name, table in mixed.items()}
+    assert distances(both) == pytest.approx(np.array([[0.5], [0.5]]))
+    assert [codes.ravel().tolist() for codes in plain_codes(mixed)] == [[0, 2], [1]]
+
+
+def test_the_largest_floats_have_a_range() -> None:
+    # Once wrong: an infinite range
+    assert distances(two([1.7e308, -1.7e308], [0.0])) == pytest.approx(np.array([[0.5], [0.5]]))
+
+
+def test_complex_numbers_are_like_texts() -> None:
+    assert distances(two([1j, 2j], [1j])).tolist() == [[0], [pytest.approx(1)]]
 
 
 # -- points --------------------------------------------------------------------------------
