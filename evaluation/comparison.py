@@ -207,8 +207,8 @@ def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool) -> 
 
 def declared_range(column: Column) -> float:
     """Width of a column's domain in its numbers; 1 if it has a single value."""
-    if column.kind == "categorical":
-        return max(len(column.categories) - 1, 1)
+    if column.kind in ("categorical", "boolean"):
+        return max(len(domain.categories(column)) - 1, 1)
     if column.kind == "datetime":
         return float((column.maximum - column.minimum) / domain.step_of(column)) or 1.0
     return float(column.maximum - column.minimum) or 1.0
@@ -241,6 +241,8 @@ def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
             raise SettingError(f"task regression ({target!r}) must be a number or a date")
         if task != "regression" and column.kind in ("continuous", "datetime"):
             raise SettingError(f"task {task} ({target!r}) must be categories or whole numbers")
+        if task == "binary" and declared_range(column) > 1:
+            raise SettingError(f"task binary ({target!r}) must have two values; try multiclass")
         if len(schema) < 2:
             raise SettingError(f"task {task} ({target!r}) needs another column to predict from")
     return dict(tasks)

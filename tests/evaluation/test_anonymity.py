@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Column, Schema
-from evaluation import evaluate
+from evaluation import METRICS, evaluate
 
 SCHEMA = Schema(
     (
@@ -97,8 +97,9 @@ def test_they_describe_the_synthetic_table_and_not_the_real_ones() -> None:
 
 def test_left_out_unless_their_columns_are_named() -> None:
     names = ["k_anonymity", "l_diversity", "t_closeness"]
-    assert len(evaluate(ROWS, ROWS, ROWS, SCHEMA, metrics=names)) == 0
-    only_k = evaluate(ROWS, ROWS, ROWS, SCHEMA, metrics=names, quasi_identifiers=["sex"])
+    some = {name: METRICS[name] for name in names}
+    assert len(evaluate(ROWS, ROWS, ROWS, SCHEMA, metrics=some)) == 0
+    only_k = evaluate(ROWS, ROWS, ROWS, SCHEMA, metrics=some, quasi_identifiers=["sex"])
     assert only_k["metric"].tolist() == ["k_anonymity"]
     target = evaluate(
         ROWS, ROWS, ROWS, SCHEMA, {"multiclass": "ill"}, metrics=names, quasi_identifiers=["sex"]
@@ -106,6 +107,6 @@ def test_left_out_unless_their_columns_are_named() -> None:
     assert target["metric"].tolist() == names
     # a target that is a quasi-identifier is no secret
     none = evaluate(
-        ROWS, ROWS, ROWS, SCHEMA, {"multiclass": "ill"}, metrics=names, quasi_identifiers=["ill"]
+        ROWS, ROWS, ROWS, SCHEMA, {"multiclass": "ill"}, metrics=some, quasi_identifiers=["ill"]
     )
     assert none["metric"].tolist() == ["k_anonymity"]

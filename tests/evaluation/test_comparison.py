@@ -83,7 +83,9 @@ def test_the_person_column_is_no_part_of_it() -> None:
         assert list(rows_of("synthetic", table, schema, strict=False).numbers) == list(SCHEMA.names)
 
 
-@pytest.mark.parametrize(("name", "width"), [("n", 9), ("x", 1), ("c", 1), ("o", 2), ("d", 365)])
+@pytest.mark.parametrize(
+    ("name", "width"), [("n", 9), ("x", 1), ("c", 1), ("o", 2), ("b", 1), ("d", 365)]
+)
 def test_declared_ranges(name: str, width: float) -> None:
     assert declared_range(SCHEMA[name]) == width
 
@@ -165,6 +167,9 @@ def test_real_rows_must_fit_the_schema(role: str, column: str, value: Any) -> No
         ({"tasks": {"binary": "z"}}, r"task binary \('z'\) must be a column of the schema: n, x"),
         ({"tasks": {"binary": ["c"]}}, "task binary"),
         ({"tasks": ["c"]}, "tasks"),
+        # Once wrong: a "binary" figure of ten classes
+        ({"tasks": {"binary": "n"}}, r"task binary \('n'\) must have two values; try multiclass"),
+        ({"tasks": {"binary": "o"}}, r"task binary \('o'\) must have two values; try multiclass"),
         ({"tasks": {"binary": "x"}}, r"task binary \('x'\) must be categories or whole numbers"),
         ({"tasks": {"multiclass": "d"}}, r"task multiclass \('d'\) must be categories or whole"),
         ({"tasks": {"regression": "c"}}, r"task regression \('c'\) must be a number or a date"),
@@ -192,10 +197,10 @@ def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> No
 
 
 def test_a_target_needs_another_column() -> None:
-    schema = Schema((SCHEMA["n"],))
-    rows = ROWS[["n"]]
-    with pytest.raises(SettingError, match=r"task binary \('n'\) needs another column"):
-        evaluate(rows, rows, rows, schema, {"binary": "n"})
+    schema = Schema((SCHEMA["c"],))
+    rows = ROWS[["c"]]
+    with pytest.raises(SettingError, match=r"task binary \('c'\) needs another column"):
+        evaluate(rows, rows, rows, schema, {"binary": "c"})
 
 
 @pytest.mark.parametrize("seed", [-1, "one", 1.5])
