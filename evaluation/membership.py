@@ -24,7 +24,7 @@ from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
 from evaluation.comparison import Comparison, declared_range
 from evaluation.matching import Codes, agreement_counts
-from evaluation.plain import check_positive, indicators, plain_codes, plain_points, scaled
+from evaluation.plain import Wide, check_positive, join, plain_codes, plain_points, scaled
 from evaluation.result import Result
 
 Distance = Literal["hamming", "euclidean"]
@@ -38,6 +38,7 @@ PAIRS_TO_KEEP = 1 << 23
 #: Squared distances below it are computed again, pair by pair.
 CANCELS_BELOW = 1e-6
 ROUNDING = 1e-9
+NO_CODES = Wide()
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,8 @@ def membership_inference(
     if distance not in ("hamming", "euclidean"):
         raise SettingError(f"distance ({distance!r}) must be hamming or euclidean")
     tables = {"train": train, "control": control, "synthetic": synthetic}
-    encoded: Sequence[NDArray[Any]] = (
-        plain_codes(tables) if distance == "hamming" else plain_points(tables)
+    encoded, wide = (
+        (plain_codes(tables), NO_CODES) if distance == "hamming" else plain_points(tables)
     )
     return attack(
         encoded,
@@ -137,6 +138,7 @@ def membership_inference(
         generator_of(random_state),
         (estimator,),
         members,
+        wide=wide,
     )[estimator]
 
 
@@ -149,10 +151,12 @@ def attack(
     estimators: tuple[Estimator, ...] = ("distance", "counting"),
     members: int | None = None,
     rows_per_person: float = 1.0,
+    wide: Wide = NO_CODES,
 ) -> dict[Estimator, Membership]:
     """The attack on training, control and synthetic rows, by each estimator.
 
-    Rows are codes for the Hamming distance and points for the Euclidean one. With several
+    Rows are codes for the Hamming distance and points (and codes of ``wide`` columns) for the
+    Euclidean one. With several
     ``rows_per_person`` the interval is that of so many times fewer records.
     """
     check_positive("repetitions", repetitions)
@@ -172,7 +176,9 @@ def attack(
     score: Callable[..., Scores] = (
         partial(_hamming_scores, enough=_enough_agreements(everyone, synthetic[:n]))
         if distance == "hamming"
-        else partial(_euclidean_scores, guess=_guessed_radius(everyone, synthetic[:n]))
+        else partial(
+            _euclidean_scores, guess=_guessed_radius(everyone, synthetic[:n], wide), wide=wide
+        )
     )
 
     def repetition(own: np.random.Generator) -> dict[Estimator, float]:
@@ -284,7 +290,11 @@ def _enough_agreements(records: Codes, rows: Codes) -> int:
 
 
 def _euclidean_scores(
-    records: FloatArray, rows: FloatArray, estimators: tuple[Estimator, ...], guess: float = 0.0
+    records: FloatArray,
+    rows: FloatArray,
+    estimators: tuple[Estimator, ...],
+    guess: float = 0.0,
+    wide: Wide = NO_CODES,
 ) -> Scores:
     """Scores from squared distances, chunk by chunk, in one look if the radius was guessed.
 
@@ -293,11 +303,11 @@ def _euclidean_scores(
     """
     if len(records) * len(rows) > PAIRS_TO_KEEP:
         guess = -1.0
-    looks = [_look(squares, guess) for squares in _squares(records, rows)]
+    looks = [_look(squares, guess) for squares in _squares(records, rows, wide)]
     least = np.concatenate([nearest for nearest, _, _ in looks])
     # rows right at the radius are inside, whatever rounding did to them
     radius = np.median(np.sqrt(least)) ** 2 * (1 + ROUNDING)
-    again = (_look(squares, radius) for squares in _squares(records, rows))
+    again = (_look(squares, radius) for squares in _squares(records, rows, wide))
     scores: dict[Estimator, list[FloatArray]] = {estimator: [] for estimator in estimators}
     for nearest, owners, squares in looks if radius <= guess else again:
         inside = squares <= radius
@@ -311,10 +321,10 @@ def _euclidean_scores(
     return {estimator: np.concatenate(parts) for estimator, parts in scores.items()}
 
 
-def _guessed_radius(records: FloatArray, rows: FloatArray) -> float:
+def _guessed_radius(records: FloatArray, rows: FloatArray, wide: Wide) -> float:
     """A squared radius that will do for most draws of rows, from a few records."""
     some = records[:: len(records) // 256 + 1]
-    least = np.concatenate([squares.min(axis=1) for squares in _squares(some, rows)])
+    least = np.concatenate([squares.min(axis=1) for squares in _squares(some, rows, wide)])
     return float(1.1 * np.median(least) + TINY)
 
 
@@ -324,12 +334,14 @@ def _look(squares: FloatArray, radius: float) -> tuple[FloatArray, NDArray[np.in
     return squares.min(axis=1), inside // squares.shape[1], squares.ravel()[inside]
 
 
-def _squares(records: FloatArray, rows: FloatArray) -> Iterator[FloatArray]:
+def _squares(records: FloatArray, rows: FloatArray, wide: Wide) -> Iterator[FloatArray]:
     """Squared Euclidean distances of all pairs, a chunk of records at a time.
 
     One product of matrices gives |x|^2 - 2 x g + |g|^2. It cancels where x and g are close:
-    those are computed again, pair by pair.
+    those are computed again, pair by pair. Codes that differ are far apart.
     """
+    places = records.shape[1] - wide.columns
+    (records, codes), (rows, others) = (np.split(x, [places], axis=1) for x in (records, rows))
     used = rows.any(axis=0)
     left = np.column_stack([records[:, used], (records**2).sum(axis=1), np.ones(len(records))])
     right = np.column_stack([-2 * rows[:, used], np.ones(len(rows)), (rows**2).sum(axis=1)])
@@ -337,6 +349,8 @@ def _squares(records: FloatArray, rows: FloatArray) -> Iterator[FloatArray]:
     for start in range(0, len(records), ROWS_AT_ONCE):
         chunk = left[start : start + ROWS_AT_ONCE]
         squares = np.matmul(chunk, right.T, out=desk[: len(chunk)])
+        for own, other in zip(codes[start : start + ROWS_AT_ONCE].T, others.T, strict=True):
+            squares += wide.weight * (own[:, None] != other)
         near = np.flatnonzero(squares.min(axis=1) < CANCELS_BELOW)
         if len(near):
             i, j = np.nonzero(squares[near] < CANCELS_BELOW)
@@ -357,15 +371,7 @@ def membership(
 ) -> Result:
     """One figure of the attack with its defaults; control rows are the test rows."""
     found = c.once(
-        f"membership {distance} {n_synthetic}",
-        lambda c: attack(
-            _codes(c) if distance == "hamming" else _points(c),
-            distance,
-            n_synthetic,
-            repetitions=50 if n_synthetic else 1,
-            rng=c.rng(f"membership {distance} {n_synthetic}"),
-            rows_per_person=(c.train.rows_per_person + c.test.rows_per_person) / 2,
-        ),
+        f"membership {distance} {n_synthetic}", lambda c: _attack(distance, n_synthetic, c)
     )[estimator]
     detail: dict[str, object] = {
         "mean": found.mean,
@@ -383,6 +389,21 @@ def membership(
     return Result(found.mean if which == "mean" else found.maximum, detail)
 
 
+def _attack(
+    distance: Distance, n_synthetic: int | None, c: Comparison
+) -> dict[Estimator, Membership]:
+    tables, wide = (_codes(c), NO_CODES) if distance == "hamming" else _points(c)
+    return attack(
+        tables,
+        distance,
+        n_synthetic,
+        repetitions=50 if n_synthetic else 1,
+        rng=c.rng(f"membership {distance} {n_synthetic}"),
+        rows_per_person=(c.train.rows_per_person + c.test.rows_per_person) / 2,
+        wide=wide,
+    )
+
+
 def _codes(c: Comparison) -> list[Codes]:
     """Rows as whole numbers, for the Hamming distance."""
     columns = [
@@ -392,18 +413,19 @@ def _codes(c: Comparison) -> list[Codes]:
     return _split(np.column_stack(columns), c)
 
 
-def _points(c: Comparison) -> list[FloatArray]:
+def _points(c: Comparison) -> tuple[list[FloatArray], Wide]:
     """Rows as points, for the Euclidean distance: numbers scaled to the declared range."""
     parts = []
     for column, values in zip(c.schema, _columns(c), strict=True):
         numbers = np.concatenate(values)
         if column.nominal or column.kind == "boolean":
-            parts.append(indicators(numbers))
+            parts.append(numbers)
         else:
             low = float(column.minimum) if column.kind in ("integer", "continuous") else 0.0
             known = np.where(np.isneginf(numbers), np.nan, numbers)
             parts.append(scaled(known, low, low + declared_range(column)))
-    return _split(np.hstack(parts) / np.sqrt(len(c.schema)), c)
+    points, wide = join(parts)
+    return _split(points, c), wide
 
 
 def _columns(c: Comparison) -> list[list[FloatArray]]:

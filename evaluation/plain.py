@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,18 @@ from copula_shirley.schema import LARGEST_EXACT_INTEGER
 from evaluation.matching import Codes
 
 Tables = Mapping[str, pd.DataFrame]
+#: Texts with more distinct values are compared as codes: a coordinate each would fill the memory.
+MOST_COORDINATES = 64
+
+
+class Wide(NamedTuple):
+    """How many of the last numbers of a point are codes, not coordinates.
+
+    Two codes that differ add ``weight`` to the squared distance.
+    """
+
+    columns: int = 0
+    weight: float = 0.0
 
 
 def check_positive(name: str, value: Any) -> None:
@@ -58,13 +70,13 @@ def plain_codes(tables: Tables) -> list[Codes]:
     return _apart(np.column_stack(codes), tables)
 
 
-def plain_points(tables: Tables) -> list[FloatArray]:
+def plain_points(tables: Tables) -> tuple[list[FloatArray], Wide]:
     """Rows as points whose distance is the root mean square of the columns' differences.
 
     Numbers and dates are scaled to the range they have in the tables; other values differ by
     0 or 1. A missing value differs from a text by 1 and from a number by .87 to 1.
     """
-    parts: list[NDArray[np.float64]] = []
+    parts: list[NDArray[Any]] = []
     columns = check_same_columns(tables)
     for column in columns:
         values = _together(tables, column)
@@ -73,8 +85,21 @@ def plain_points(tables: Tables) -> list[FloatArray]:
                 values = values.astype("datetime64[us]").astype("int64").where(values.notna())
             parts.append(scaled(values.to_numpy(dtype=float, na_value=np.nan)))
         else:
-            parts.append(indicators(_codes(column, values)))
-    return _apart(np.hstack(parts) / np.sqrt(len(columns)), tables)
+            parts.append(_codes(column, values))
+    points, wide = join(parts)
+    return _apart(points, tables), wide
+
+
+def join(parts: Sequence[NDArray[Any]]) -> tuple[FloatArray, Wide]:
+    """Points from columns: coordinates (two-dimensional), or one code for each row."""
+    narrow, wide = [], []
+    for part in parts:
+        if part.ndim == 1 and len(np.unique(part)) > MOST_COORDINATES:
+            wide.append(part.astype(float))
+        else:
+            narrow.append(indicators(part) if part.ndim == 1 else part)
+    coordinates = np.hstack([np.empty((len(parts[0]), 0)), *narrow]) / np.sqrt(len(parts))
+    return np.column_stack([coordinates, *wide]), Wide(len(wide), 1 / len(parts))
 
 
 def scaled(numbers: FloatArray, low: float | None = None, high: float | None = None) -> FloatArray:
