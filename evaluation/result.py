@@ -29,14 +29,16 @@ class Result:
 
 
 def pair(*names: str) -> str:
-    """The key of several columns together.
+    """The key of several columns together; names with a bar in them are quoted.
 
     Examples
     --------
     >>> pair("age", "sex")
     'age | sex'
+    >>> pair("age | sex", "job")
+    "'age | sex' | job"
     """
-    return " | ".join(names)
+    return " | ".join(repr(name) if "|" in name else name for name in names)
 
 
 def rate(successes: int, trials: int) -> dict[str, Any]:

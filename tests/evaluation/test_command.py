@@ -178,6 +178,17 @@ def test_plots_of_few_metrics(tmp_path: Path, metrics: list[str]) -> None:
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
+@pytest.mark.parametrize("metric", ["spearman_drift", "tvd2"])
+def test_a_plot_of_columns_with_bars_in_their_names(tmp_path: Path, metric: str) -> None:
+    # Once wrong: KeyError, and (a | b, c) stood in the place of (a, b | c)
+    names = ["a | b", "c", "a", "b | c"]
+    columns = (Column(name, "integer", minimum=0, maximum=9) for name in names)
+    table = pd.DataFrame({name: range(10) for name in names})
+    frame = evaluate(table, table, table, Schema(tuple(columns)), metrics=[metric])
+    assert len(frame["detail"][0]["pairs"]) == 6
+    plot_evaluation(frame, tmp_path / "plot.png")
+
+
 def test_a_plot_of_one_column(tmp_path: Path) -> None:
     one = rows(20, 1)[["age"]]
     plot_evaluation(evaluate(one, one, one, Schema(SCHEMA.columns[:1])), tmp_path / "plot.png")
