@@ -52,6 +52,9 @@ def test_t_of_categories_by_hand() -> None:
     # all rows: cold 1/6, flu 3/6, cancer 2/6; f: 2/6 4/6 0; m: 0 2/6 4/6.
     # f: (1 + 1 + 2) / 6 / 2 = 1/3, m: (1 + 1 + 2) / 6 / 2 = 1/3
     assert line("t_closeness")["value"] == pytest.approx(1 / 3)
+    # four values, the last one unknown: f has two of them and m the others, 4 * 1/4 / 2
+    four = ROWS[1:5].assign(ill=["cold", "flu", "cancer", "plague"])
+    assert line("t_closeness", four)["value"] == pytest.approx(1 / 2)
 
 
 def test_t_of_ordered_values_by_hand() -> None:
