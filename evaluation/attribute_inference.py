@@ -43,7 +43,7 @@ def attribute_inference(c: Comparison) -> Result:
         return Result(0.0, {"note": "one column: nothing is known to guess it from"})
     rng = c.rng("attribute inference")
     synthetic, reference = _shuffled(c.synthetic, rng), _shuffled(c.test, rng)
-    people, strangers = (_some(rows, TARGETS, rng) for rows in (c.train, c.test))
+    people, strangers = (_targets(rows, rng) for rows in (c.train, c.test))
     right = {
         "train": _successes(c, people, synthetic, secrets),
         "control": _successes(c, strangers, synthetic, secrets),
@@ -61,16 +61,22 @@ def attribute_inference(c: Comparison) -> Result:
         **{who: float(hits.mean()) for who, hits in overall.items()},
         "columns": columns,
     }
+    if c.note_on_people:
+        detail["note"] = c.note_on_people
     return Result(gain, detail)
 
 
-def _some(rows: Rows, n: int, rng: np.random.Generator) -> Rows:
-    return rows.take(rng.permutation(len(rows))[:n])
+def _targets(rows: Rows, rng: np.random.Generator) -> Rows:
+    """Some rows at random, one of each person: the intervals take them for independent."""
+    rows = _shuffled(rows, rng)
+    if rows.people is not None:
+        rows = rows.take(np.sort(np.unique(rows.people, return_index=True)[1]))
+    return rows.take(np.arange(min(len(rows), TARGETS)))
 
 
 def _shuffled(rows: Rows, rng: np.random.Generator) -> Rows:
     """The first of several nearest rows is then a random one."""
-    return _some(rows, len(rows), rng)
+    return rows.take(rng.permutation(len(rows)))
 
 
 def _successes(

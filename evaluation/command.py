@@ -86,7 +86,7 @@ def evaluate_files(
         frame = evaluate(
             **tables,
             schema=declared,
-            tasks=dict(_task(text) for text in task or ()),
+            tasks=_tasks(task or []),
             random_state=seed,
             metrics=metric,
             quasi_identifiers=_names(quasi_identifiers),
@@ -109,11 +109,16 @@ def evaluate_files(
             messages.print(f"Drawn to {escape(str(plot))}", soft_wrap=True)
 
 
-def _task(text: str) -> tuple[str, str]:
-    name, column = assignment("--task", text)
-    if name not in TASKS:
-        raise SettingError(f"--task ({name!r}) must be one of {', '.join(TASKS)}")
-    return name, column
+def _tasks(texts: list[str]) -> dict[str, str]:
+    tasks: dict[str, str] = {}
+    for text in texts:
+        name, column = assignment("--task", text)
+        if name not in TASKS:
+            raise SettingError(f"--task ({name!r}) must be one of {', '.join(TASKS)}")
+        if name in tasks:
+            raise SettingError(f"--task ({text!r}) must be the only one for {name}")
+        tasks[name] = column
+    return tasks
 
 
 def _names(text: str | None) -> list[str]:
@@ -138,11 +143,13 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value
+    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def _table(frame: pd.DataFrame) -> Table:

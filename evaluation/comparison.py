@@ -36,10 +36,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of one table: numbers per column, and which rows leave the declared domain."""
+    """Rows of one table: numbers per column, which leave the declared domain, whose they are."""
 
     numbers: dict[str, FloatArray]
     outside: dict[str, NDArray[np.bool_]]
+    people: NDArray[np.str_] | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.numbers.values())))
@@ -49,7 +50,20 @@ class Rows:
         return Rows(
             {name: values[which] for name, values in self.numbers.items()},
             {name: values[which] for name, values in self.outside.items()},
+            None if self.people is None else self.people[which],
         )
+
+    @property
+    def rows_per_person(self) -> float:
+        """How many rows of the same person a row has with it, on average; 1 if nobody knows.
+
+        A mean over the rows varies from sample to sample as that of so many times fewer
+        independent ones does, at most: if a person's rows always stand or fall together.
+        """
+        if self.people is None:
+            return 1.0
+        rows = np.unique(self.people, return_counts=True)[1]
+        return float((rows**2).sum() / rows.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +152,16 @@ class Comparison:
         kept: T = self._kept[name]
         return kept
 
+    @property
+    def note_on_people(self) -> str:
+        """What is wrong with the people of the two real tables, for the attacks; often nothing."""
+        if self.schema.person is None:
+            return ""
+        if self.train.people is None or self.test.people is None:
+            return f"no column {self.schema.person!r}: rows are taken for independent people"
+        both = len(np.intersect1d(self.train.people, self.test.people))
+        return f"{both} people are in train and test: the attack is blunted" if both else ""
+
     def target(self, task: str) -> Column:
         """The column that a task predicts."""
         return self.schema[self.tasks[task]]
@@ -146,7 +170,8 @@ class Comparison:
 def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool) -> Rows:
     """A table as numbers; ``strict`` refuses what the schema does not allow.
 
-    The person column is no part of a comparison: it is left out, and synthetic tables need none.
+    The person column is no part of a comparison, and synthetic tables need none; where real
+    rows have it, it tells the intervals of the attacks which rows belong together.
     """
     if not isinstance(table, pd.DataFrame):
         raise SchemaError(f"{role} ({type(table).__name__}) must be a pandas DataFrame")
@@ -170,14 +195,20 @@ def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool) -> 
             except SchemaError as error:
                 raise SchemaError(f"{role}: {error}") from None
         numbers[column.name], outside[column.name] = _loose_numbers(role, column, series)
-    rows = Rows(numbers, outside)
-    return rows.take(np.lexsort(list(numbers.values())[::-1]))
+    people, whose = None, np.zeros(len(table), dtype=np.intp)
+    if schema.person in table.columns:
+        if strict and table[schema.person].isna().any():
+            raise SchemaError(f"{role}: column {schema.person!r} must name the person of each row")
+        people = table[schema.person].astype(str).to_numpy(dtype=np.str_)
+        whose = np.unique(people, return_inverse=True)[1]
+    rows = Rows(numbers, outside, people)
+    return rows.take(np.lexsort([whose, *list(numbers.values())[::-1]]))
 
 
 def declared_range(column: Column) -> float:
     """Width of a column's domain in its numbers; 1 if it has a single value."""
-    if column.kind == "categorical":
-        return max(len(column.categories) - 1, 1)
+    if column.kind in ("categorical", "boolean"):
+        return max(len(domain.categories(column)) - 1, 1)
     if column.kind == "datetime":
         return float((column.maximum - column.minimum) / domain.step_of(column)) or 1.0
     return float(column.maximum - column.minimum) or 1.0
@@ -210,6 +241,8 @@ def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
             raise SettingError(f"task regression ({target!r}) must be a number or a date")
         if task != "regression" and column.kind in ("continuous", "datetime"):
             raise SettingError(f"task {task} ({target!r}) must be categories or whole numbers")
+        if task == "binary" and declared_range(column) > 1:
+            raise SettingError(f"task binary ({target!r}) must have two values; try multiclass")
         if len(schema) < 2:
             raise SettingError(f"task {task} ({target!r}) needs another column to predict from")
     return dict(tasks)

@@ -125,7 +125,10 @@ def _distances(
 
 
 def tvd(ways: int, c: Comparison) -> Result:
-    """Mean total variation over the groups of ``ways`` columns, binned by the training rows."""
+    """Mean total variation over the groups of ``ways`` columns, binned by the training rows.
+
+    Behind it stand the distance of each group, and for each column the mean over its groups.
+    """
     binning = c.once("binning", lambda c: Binning.of(c.train, c.schema))
     test = c.once("test cells", lambda c: binning.codes(c.test))
     synthetic = c.once("synthetic cells", lambda c: binning.codes(c.synthetic))
@@ -139,5 +142,10 @@ def tvd(ways: int, c: Comparison) -> Result:
         detail["note"] = f"{MOST_TRIPLES} of {len(groups)} triples"
         groups = [groups[i] for i in np.sort(chosen)]
     distances = _distances(test, synthetic, groups)
-    which = ("columns", "pairs", "triples")[ways - 1]
-    return Result(float(np.mean(list(distances.values()))), {which: distances, **detail})
+    columns = {
+        name: float(np.mean(own))
+        for name in c.schema.names
+        if (own := [distances[pair(*group)] for group in groups if name in group])
+    }
+    breakdown = {("columns", "pairs", "triples")[ways - 1]: distances, "columns": columns}
+    return Result(float(np.mean(list(distances.values()))), {**breakdown, **detail})

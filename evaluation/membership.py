@@ -24,7 +24,7 @@ from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
 from evaluation.comparison import Comparison, declared_range
 from evaluation.matching import Codes, agreement_counts
-from evaluation.plain import check_positive, indicators, plain_codes, plain_points, scaled
+from evaluation.plain import Wide, check_positive, join, plain_codes, plain_points, scaled
 from evaluation.result import Result
 
 Distance = Literal["hamming", "euclidean"]
@@ -38,6 +38,7 @@ PAIRS_TO_KEEP = 1 << 23
 #: Squared distances below it are computed again, pair by pair.
 CANCELS_BELOW = 1e-6
 ROUNDING = 1e-9
+NO_CODES = Wide()
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class Membership:
         Share of true members among the records called members, over the repetitions.
     interval : tuple
         95 % interval of the mean. It holds for fresh records, not only for fresh repetitions:
-        the spread of one coin-tossing attacker over m members is part of it.
+        the spread of one coin-tossing attacker over m members is part of it. Records count as
+        independent; ``evaluate`` widens it where the schema names a person with several rows.
     shares : array
         The share in each repetition.
     members : int
@@ -125,8 +127,8 @@ def membership_inference(
     if distance not in ("hamming", "euclidean"):
         raise SettingError(f"distance ({distance!r}) must be hamming or euclidean")
     tables = {"train": train, "control": control, "synthetic": synthetic}
-    encoded: Sequence[NDArray[Any]] = (
-        plain_codes(tables) if distance == "hamming" else plain_points(tables)
+    encoded, wide = (
+        (plain_codes(tables), NO_CODES) if distance == "hamming" else plain_points(tables)
     )
     return attack(
         encoded,
@@ -136,6 +138,7 @@ def membership_inference(
         generator_of(random_state),
         (estimator,),
         members,
+        wide=wide,
     )[estimator]
 
 
@@ -147,10 +150,14 @@ def attack(
     rng: np.random.Generator,
     estimators: tuple[Estimator, ...] = ("distance", "counting"),
     members: int | None = None,
+    rows_per_person: float = 1.0,
+    wide: Wide = NO_CODES,
 ) -> dict[Estimator, Membership]:
     """The attack on training, control and synthetic rows, by each estimator.
 
-    Rows are codes for the Hamming distance and points for the Euclidean one.
+    Rows are codes for the Hamming distance and points (and codes of ``wide`` columns) for the
+    Euclidean one. With several
+    ``rows_per_person`` the interval is that of so many times fewer records.
     """
     check_positive("repetitions", repetitions)
     # rows are drawn from a fixed order, so that theirs in the table does not matter
@@ -169,7 +176,9 @@ def attack(
     score: Callable[..., Scores] = (
         partial(_hamming_scores, enough=_enough_agreements(everyone, synthetic[:n]))
         if distance == "hamming"
-        else partial(_euclidean_scores, guess=_guessed_radius(everyone, synthetic[:n]))
+        else partial(
+            _euclidean_scores, guess=_guessed_radius(everyone, synthetic[:n], wide), wide=wide
+        )
     )
 
     def repetition(own: np.random.Generator) -> dict[Estimator, float]:
@@ -187,10 +196,18 @@ def attack(
         with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
             results = list(pool.map(repetition, rng.spawn(repetitions)))
     return {
-        estimator: _summary(
-            np.array([result[estimator] for result in results]), distance, estimator, m, n
+        estimator: Membership(
+            mean=float(shares.mean()),
+            maximum=float(shares.max()),
+            interval=_interval(shares, m / rows_per_person),
+            shares=shares,
+            distance=distance,
+            estimator=estimator,
+            members=m,
+            n_synthetic=n,
         )
         for estimator in estimators
+        for shares in [np.array([result[estimator] for result in results])]
     }
 
 
@@ -213,21 +230,18 @@ def share_of_members(scores: FloatArray) -> float:
     return float((called + left * tied[:m].sum() / tied.sum()) / m)
 
 
-def _summary(
-    shares: FloatArray, distance: Distance, estimator: Estimator, m: int, n: int
-) -> Membership:
-    """Mean, maximum and interval of the shares.
+def _interval(shares: FloatArray, m: float) -> tuple[float, float]:
+    """The 95 % interval of the mean share, for m independent members.
 
     Repetitions judge the same control records and overlapping members, so that their spread
     alone says too little. A coin that calls m of 2m records has variance p(1-p)/m times
     m/(2m-1), which no number of repetitions removes.
     """
-    mean = float(shares.mean())
     of_records = 0.25 / max(2 * m - 1, 1)
     of_repetitions = float(shares.var(ddof=1)) / len(shares) if len(shares) > 1 else 0.0
-    reach = float(norm.ppf(0.975)) * np.sqrt(of_records + of_repetitions)
-    interval = (max(mean - reach, 0.0), min(mean + reach, 1.0))
-    return Membership(mean, float(shares.max()), interval, shares, distance, estimator, m, n)
+    reach = float(norm.ppf(0.975) * np.sqrt(of_records + of_repetitions))
+    mean = float(shares.mean())
+    return max(mean - reach, 0.0), min(mean + reach, 1.0)
 
 
 def _in_order(table: NDArray[Any]) -> NDArray[Any]:
@@ -276,7 +290,11 @@ def _enough_agreements(records: Codes, rows: Codes) -> int:
 
 
 def _euclidean_scores(
-    records: FloatArray, rows: FloatArray, estimators: tuple[Estimator, ...], guess: float = 0.0
+    records: FloatArray,
+    rows: FloatArray,
+    estimators: tuple[Estimator, ...],
+    guess: float = 0.0,
+    wide: Wide = NO_CODES,
 ) -> Scores:
     """Scores from squared distances, chunk by chunk, in one look if the radius was guessed.
 
@@ -285,11 +303,11 @@ def _euclidean_scores(
     """
     if len(records) * len(rows) > PAIRS_TO_KEEP:
         guess = -1.0
-    looks = [_look(squares, guess) for squares in _squares(records, rows)]
+    looks = [_look(squares, guess) for squares in _squares(records, rows, wide)]
     least = np.concatenate([nearest for nearest, _, _ in looks])
     # rows right at the radius are inside, whatever rounding did to them
     radius = np.median(np.sqrt(least)) ** 2 * (1 + ROUNDING)
-    again = (_look(squares, radius) for squares in _squares(records, rows))
+    again = (_look(squares, radius) for squares in _squares(records, rows, wide))
     scores: dict[Estimator, list[FloatArray]] = {estimator: [] for estimator in estimators}
     for nearest, owners, squares in looks if radius <= guess else again:
         inside = squares <= radius
@@ -303,10 +321,10 @@ def _euclidean_scores(
     return {estimator: np.concatenate(parts) for estimator, parts in scores.items()}
 
 
-def _guessed_radius(records: FloatArray, rows: FloatArray) -> float:
+def _guessed_radius(records: FloatArray, rows: FloatArray, wide: Wide) -> float:
     """A squared radius that will do for most draws of rows, from a few records."""
     some = records[:: len(records) // 256 + 1]
-    least = np.concatenate([squares.min(axis=1) for squares in _squares(some, rows)])
+    least = np.concatenate([squares.min(axis=1) for squares in _squares(some, rows, wide)])
     return float(1.1 * np.median(least) + TINY)
 
 
@@ -316,12 +334,14 @@ def _look(squares: FloatArray, radius: float) -> tuple[FloatArray, NDArray[np.in
     return squares.min(axis=1), inside // squares.shape[1], squares.ravel()[inside]
 
 
-def _squares(records: FloatArray, rows: FloatArray) -> Iterator[FloatArray]:
+def _squares(records: FloatArray, rows: FloatArray, wide: Wide) -> Iterator[FloatArray]:
     """Squared Euclidean distances of all pairs, a chunk of records at a time.
 
     One product of matrices gives |x|^2 - 2 x g + |g|^2. It cancels where x and g are close:
-    those are computed again, pair by pair.
+    those are computed again, pair by pair. Codes that differ are far apart.
     """
+    places = records.shape[1] - wide.columns
+    (records, codes), (rows, others) = (np.split(x, [places], axis=1) for x in (records, rows))
     used = rows.any(axis=0)
     left = np.column_stack([records[:, used], (records**2).sum(axis=1), np.ones(len(records))])
     right = np.column_stack([-2 * rows[:, used], np.ones(len(rows)), (rows**2).sum(axis=1)])
@@ -329,6 +349,8 @@ def _squares(records: FloatArray, rows: FloatArray) -> Iterator[FloatArray]:
     for start in range(0, len(records), ROWS_AT_ONCE):
         chunk = left[start : start + ROWS_AT_ONCE]
         squares = np.matmul(chunk, right.T, out=desk[: len(chunk)])
+        for own, other in zip(codes[start : start + ROWS_AT_ONCE].T, others.T, strict=True):
+            squares += wide.weight * (own[:, None] != other)
         near = np.flatnonzero(squares.min(axis=1) < CANCELS_BELOW)
         if len(near):
             i, j = np.nonzero(squares[near] < CANCELS_BELOW)
@@ -349,14 +371,7 @@ def membership(
 ) -> Result:
     """One figure of the attack with its defaults; control rows are the test rows."""
     found = c.once(
-        f"membership {distance} {n_synthetic}",
-        lambda c: attack(
-            _codes(c) if distance == "hamming" else _points(c),
-            distance,
-            n_synthetic,
-            repetitions=50 if n_synthetic else 1,
-            rng=c.rng(f"membership {distance} {n_synthetic}"),
-        ),
+        f"membership {distance} {n_synthetic}", lambda c: _attack(distance, n_synthetic, c)
     )[estimator]
     detail: dict[str, object] = {
         "mean": found.mean,
@@ -366,9 +381,27 @@ def membership(
         "n_synthetic": found.n_synthetic,
         "repetitions": len(found.shares),
     }
+    notes = [c.note_on_people]
     if n_synthetic is not None and found.n_synthetic < n_synthetic:
-        detail["note"] = f"only {found.n_synthetic} synthetic rows, {n_synthetic} asked for"
+        notes.append(f"only {found.n_synthetic} synthetic rows, {n_synthetic} asked for")
+    if any(notes):
+        detail["note"] = "; ".join(filter(None, notes))
     return Result(found.mean if which == "mean" else found.maximum, detail)
+
+
+def _attack(
+    distance: Distance, n_synthetic: int | None, c: Comparison
+) -> dict[Estimator, Membership]:
+    tables, wide = (_codes(c), NO_CODES) if distance == "hamming" else _points(c)
+    return attack(
+        tables,
+        distance,
+        n_synthetic,
+        repetitions=50 if n_synthetic else 1,
+        rng=c.rng(f"membership {distance} {n_synthetic}"),
+        rows_per_person=(c.train.rows_per_person + c.test.rows_per_person) / 2,
+        wide=wide,
+    )
 
 
 def _codes(c: Comparison) -> list[Codes]:
@@ -380,18 +413,19 @@ def _codes(c: Comparison) -> list[Codes]:
     return _split(np.column_stack(columns), c)
 
 
-def _points(c: Comparison) -> list[FloatArray]:
+def _points(c: Comparison) -> tuple[list[FloatArray], Wide]:
     """Rows as points, for the Euclidean distance: numbers scaled to the declared range."""
     parts = []
     for column, values in zip(c.schema, _columns(c), strict=True):
         numbers = np.concatenate(values)
         if column.nominal or column.kind == "boolean":
-            parts.append(indicators(numbers))
+            parts.append(numbers)
         else:
             low = float(column.minimum) if column.kind in ("integer", "continuous") else 0.0
             known = np.where(np.isneginf(numbers), np.nan, numbers)
             parts.append(scaled(known, low, low + declared_range(column)))
-    return _split(np.hstack(parts) / np.sqrt(len(c.schema)), c)
+    points, wide = join(parts)
+    return _split(points, c), wide
 
 
 def _columns(c: Comparison) -> list[list[FloatArray]]:

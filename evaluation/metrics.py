@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import entry_points
 from math import inf, isnan
+from numbers import Real
 from typing import Any, Literal
 
 import pandas as pd
@@ -22,7 +23,7 @@ from copula_shirley.schema import Schema
 from evaluation import verdicts
 from evaluation.anonymity import k_anonymity, l_diversity, t_closeness
 from evaluation.attribute_inference import attribute_inference
-from evaluation.comparison import Comparison, Profile
+from evaluation.comparison import TASKS, Comparison, Profile
 from evaluation.coverage import coverage_of_coefficients, coverage_of_means
 from evaluation.detection import detection_auc, propensity_mse
 from evaluation.learning import mcc, rmse
@@ -62,7 +63,11 @@ class Metric:
 
     def applies(self, c: Comparison) -> bool:
         """Whether everything that the metric needs was named."""
-        return all(need in c.tasks or bool(getattr(c, need, ())) for need in self.needs)
+        return not self.lacks(c)
+
+    def lacks(self, c: Comparison) -> list[str]:
+        """What the metric needs and nobody named."""
+        return [n for n in self.needs if n not in c.tasks and not getattr(c, n, ())]
 
 
 _columns = verdicts.worst("columns")
@@ -179,7 +184,8 @@ def evaluate(
         Metrics of tasks that are not named are left out.
     random_state : None, int or Generator
     metrics : names or mapping of metrics, optional
-        What to compute; all that apply by default.
+        What to compute; all that apply by default. A metric that is named but lacks a task or
+        a list of columns is an error; in a mapping it is left out.
     quasi_identifiers : columns, optional
         For k-anonymity, l-diversity and t-closeness, which are left out without them.
     sensitive : columns, optional
@@ -213,6 +219,8 @@ def evaluate(
         profile=profile,
         threads=threads,
     )
+    if metrics is not None and not isinstance(metrics, Mapping):
+        _check_needs(chosen, c)
     real = replace(c, synthetic=c.train, _kept={}) if reference else None
     applying = {name: metric for name, metric in chosen.items() if metric.applies(c)}
     lines = []
@@ -243,20 +251,28 @@ def _measure(name: str, metric: Metric, c: Comparison) -> Result:
         raise
     except Exception as error:
         raise SettingError(f"metric {name!r} failed: {type(error).__name__}: {error}") from error
+    if not isinstance(result, Result) or not isinstance(result.value, Real):
+        found = result.value if isinstance(result, Result) else result
+        raise SettingError(f"metric {name!r} ({found!r}) must return a Result with a number")
     low, high = metric.bounds
     if isnan(result.value) or not low - 1e-9 <= result.value <= high + 1e-9:
         raise SettingError(f"metric {name!r} ({result.value}) must lie within {metric.bounds}")
     return result
 
 
+def _check_needs(chosen: Mapping[str, Metric], c: Comparison) -> None:
+    for name, metric in chosen.items():
+        for need in metric.lacks(c):
+            what = f"the task {need}" if need in TASKS else f"columns for {need}"
+            raise SettingError(f"metric ({name!r}) needs {what}; name it or leave the metric out")
+
+
 def _chosen(metrics: Iterable[str] | Mapping[str, Metric] | None) -> Mapping[str, Metric]:
-    if isinstance(metrics, Mapping):
-        for name, metric in metrics.items():
-            if not isinstance(metric, Metric):
-                raise SettingError(f"metric {name!r} ({metric!r}) must be a Metric")
-        return metrics
-    known = known_metrics()
-    if metrics is None:
+    known = metrics if isinstance(metrics, Mapping) else known_metrics()
+    for name, metric in known.items():
+        if not isinstance(metric, Metric):
+            raise SettingError(f"metric {name!r} ({metric!r}) must be a Metric")
+    if metrics is None or isinstance(metrics, Mapping):
         return known
     if isinstance(metrics, str):
         raise SettingError(f"metrics ({metrics!r}) must be a list of names")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,18 @@ from copula_shirley.schema import LARGEST_EXACT_INTEGER
 from evaluation.matching import Codes
 
 Tables = Mapping[str, pd.DataFrame]
+#: Texts with more distinct values are compared as codes: a coordinate each would fill the memory.
+MOST_COORDINATES = 64
+
+
+class Wide(NamedTuple):
+    """How many of the last numbers of a point are codes, not coordinates.
+
+    Two codes that differ add ``weight`` to the squared distance.
+    """
+
+    columns: int = 0
+    weight: float = 0.0
 
 
 def check_positive(name: str, value: Any) -> None:
@@ -58,13 +70,13 @@ def plain_codes(tables: Tables) -> list[Codes]:
     return _apart(np.column_stack(codes), tables)
 
 
-def plain_points(tables: Tables) -> list[FloatArray]:
+def plain_points(tables: Tables) -> tuple[list[FloatArray], Wide]:
     """Rows as points whose distance is the root mean square of the columns' differences.
 
     Numbers and dates are scaled to the range they have in the tables; other values differ by
     0 or 1. A missing value differs from a text by 1 and from a number by .87 to 1.
     """
-    parts: list[NDArray[np.float64]] = []
+    parts: list[NDArray[Any]] = []
     columns = check_same_columns(tables)
     for column in columns:
         values = _together(tables, column)
@@ -73,8 +85,21 @@ def plain_points(tables: Tables) -> list[FloatArray]:
                 values = values.astype("datetime64[us]").astype("int64").where(values.notna())
             parts.append(scaled(values.to_numpy(dtype=float, na_value=np.nan)))
         else:
-            parts.append(indicators(_codes(column, values)))
-    return _apart(np.hstack(parts) / np.sqrt(len(columns)), tables)
+            parts.append(_codes(column, values))
+    points, wide = join(parts)
+    return _apart(points, tables), wide
+
+
+def join(parts: Sequence[NDArray[Any]]) -> tuple[FloatArray, Wide]:
+    """Points from columns: coordinates (two-dimensional), or one code for each row."""
+    narrow, wide = [], []
+    for part in parts:
+        if part.ndim == 1 and len(np.unique(part)) > MOST_COORDINATES:
+            wide.append(part.astype(float))
+        else:
+            narrow.append(indicators(part) if part.ndim == 1 else part)
+    coordinates = np.hstack([np.empty((len(parts[0]), 0)), *narrow]) / np.sqrt(len(parts))
+    return np.column_stack([coordinates, *wide]), Wide(len(wide), 1 / len(parts))
 
 
 def scaled(numbers: FloatArray, low: float | None = None, high: float | None = None) -> FloatArray:
@@ -85,7 +110,9 @@ def scaled(numbers: FloatArray, low: float | None = None, high: float | None = N
     low = np.nanmin(numbers) if low is None else low
     high = np.nanmax(numbers) if high is None else high
     # a missing value lies in the middle, from where sqrt(3)/2 more makes it 1 from the ends
-    place = np.where(missing, 0.5, (numbers - low) / (high - low if high > low else 1.0))
+    # halved, or the range of the largest numbers would be infinite
+    width = high / 2 - low / 2 if high > low else 0.5
+    place = np.where(missing, 0.5, (numbers / 2 - low / 2) / width)
     if not missing.any():
         return place[:, None]
     return np.column_stack([place, np.where(missing, np.sqrt(0.75), 0.0)])
@@ -98,21 +125,22 @@ def indicators(codes: NDArray[Any]) -> FloatArray:
 
 def _together(tables: Tables, column: Any) -> Any:
     """One column of all tables, in one series."""
-    families = {name: _family(table[column]) for name, table in tables.items()}
+    series = [table[column].infer_objects() for table in tables.values()]
+    families = {name: _family(s) for name, s in zip(tables, series, strict=True)}
     known = {family: name for name, family in families.items() if family != "nothing"}
     if len(known) > 1:
         (first, a), (second, b), *_ = known.items()
         raise SchemaError(
             f"column {column!r} holds {first} in {a} and {second} in {b}; make them alike"
         )
-    series = [table[column] for table in tables.values()]
     if set(known) == {"numbers"}:
         floats = np.concatenate([s.to_numpy(dtype=float, na_value=np.nan) for s in series])
         if np.isinf(floats).any():
             raise SchemaError(f"column {column!r} holds an infinite number; numbers must be finite")
         whole = all(pd.api.types.is_integer_dtype(s.dtype) for s in series)
         if whole and np.nanmax(np.abs(floats)) >= LARGEST_EXACT_INTEGER:
-            return pd.concat([s.astype("Int64") for s in series], ignore_index=True)
+            kind = "UInt64" if np.nanmin(floats) >= 0 else "Int64"
+            return pd.concat([s.astype(kind) for s in series], ignore_index=True)
         return pd.Series(floats)
     if set(known) == {"dates"}:
         moments = (pd.to_datetime(s, utc=True).dt.tz_localize(None) for s in series)
@@ -143,7 +171,7 @@ def _family(series: pd.Series) -> str:
         return _family(pd.Series(series.dtype.categories))
     if kinds.is_datetime64_any_dtype(series.dtype):
         return "dates"
-    if kinds.is_bool_dtype(series.dtype):
+    if kinds.is_bool_dtype(series.dtype) or kinds.is_complex_dtype(series.dtype):
         return "texts or booleans"
     return "numbers" if kinds.is_numeric_dtype(series.dtype) else "texts or booleans"
 

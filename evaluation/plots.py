@@ -23,7 +23,7 @@ def plot_evaluation(frame: pd.DataFrame, path: str | Path, kind: str = "png") ->
     details: dict[str, Any] = dict(zip(frame["metric"], frame["detail"], strict=True))
     bars = {name: details[name]["columns"] for name in BARS if "columns" in details.get(name, {})}
     maps = {name: details[name]["pairs"] for name in MAPS if details.get(name, {}).get("pairs")}
-    columns = list(next(iter(bars.values()), _columns(maps)))
+    columns = list(next((details[name]["columns"] for name in (*bars, *maps)), ()))
     height = 0.32 * len(columns) + 1.8
     panels = max(bool(bars) + len(maps), 1)
     figure = Figure(figsize=(1.5 + panels * max(height, 4.5), height), layout="constrained")
@@ -48,11 +48,3 @@ def plot_evaluation(frame: pd.DataFrame, path: str | Path, kind: str = "png") ->
         axis.set_yticks(places, columns, fontsize=8)
         figure.colorbar(image, ax=axis, shrink=0.8)
     figure.savefig(path, format=kind, dpi=120)
-
-
-def _columns(maps: dict[str, Any]) -> list[str]:
-    names: dict[str, None] = {}
-    for values in maps.values():
-        for key in values:
-            names.update(dict.fromkeys(key.split(pair("", ""))))
-    return list(names)

@@ -29,14 +29,16 @@ class Result:
 
 
 def pair(*names: str) -> str:
-    """The key of several columns together.
+    """The key of several columns together; names with a bar in them are quoted.
 
     Examples
     --------
     >>> pair("age", "sex")
     'age | sex'
+    >>> pair("age | sex", "job")
+    "'age | sex' | job"
     """
-    return " | ".join(names)
+    return " | ".join(repr(name) if "|" in name else name for name in names)
 
 
 def rate(successes: int, trials: int) -> dict[str, Any]:
@@ -56,13 +58,14 @@ def rate(successes: int, trials: int) -> dict[str, Any]:
 
 
 def advantage_interval(
-    first: NDArray[Any], second: NDArray[Any]
+    first: NDArray[Any], second: NDArray[Any], spread: float = 0.0
 ) -> tuple[float, tuple[float, float]]:
     """Difference of two mean success rates with its 95 % interval.
 
     Each array holds a success in [0, 1] per attacked person. Two made-up persons, one success
     and one failure, join each side (Agresti and Caffo 2000): without them the interval of an
-    attack that always fails would have no width.
+    attack that always fails would have no width. If successes depend on each other, their
+    difference has a larger standard deviation, the ``spread``.
 
     Examples
     --------
@@ -73,5 +76,6 @@ def advantage_interval(
     gain = float(np.mean(first) - np.mean(second))
     padded = [np.append(np.asarray(x, dtype=float), [0.0, 1.0]) for x in (first, second)]
     middle = float(padded[0].mean() - padded[1].mean())
-    reach = float(norm.ppf(0.975) * np.sqrt(sum(x.var() / len(x) for x in padded)))
+    error = np.sqrt(sum(x.var() / len(x) for x in padded))
+    reach = float(norm.ppf(0.975) * max(error, spread))
     return gain, (max(middle - reach, -1.0), min(middle + reach, 1.0))

@@ -103,14 +103,16 @@ def ks(c: Comparison) -> Result:
 
 
 def drift(which: str, c: Comparison) -> Result:
-    """One summary of the Spearman drift, with the gap of every pair."""
+    """One summary of the Spearman drift, with the gap of every pair and each column's mean gap."""
     gaps = c.once("spearman", lambda c: spearman_gaps(c.test.numbers, c.synthetic.numbers))
     pairs = {
         pair(a, b): float(gaps[i, j])
         for (i, a), (j, b) in combinations(enumerate(c.schema.names), 2)
     }
     constant = [name for name, x in c.synthetic.numbers.items() if x.min() == x.max()]
-    detail: dict[str, object] = {"pairs": pairs}
+    others = max(len(gaps) - 1, 1)
+    columns = dict(zip(c.schema.names, (gaps.sum(axis=1) / others).tolist(), strict=True))
+    detail: dict[str, object] = {"pairs": pairs, "columns": columns}
     if constant:
         detail["note"] = f"constant in the synthetic rows, correlation 0: {', '.join(constant)}"
     return Result(drift_summary(gaps)[which], detail)

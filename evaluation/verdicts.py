@@ -99,7 +99,9 @@ def propensity(result: Result, _: float | None) -> str:
 
 def coverage(result: Result, _: float | None) -> str:
     """How often an interval from synthetic rows holds the real value."""
-    text = f"{result.value:.0%} of 95 % intervals hold the real value; perfect rows: 83%"
+    text = f"{result.value:.0%} of 95 % intervals hold the real value"
+    if "perfect rows" in result.detail:
+        text += f"; perfect rows: {result.detail['perfect rows']:.0%}"
     missed = [name for name, share in result.detail.get("columns", {}).items() if share == 0]
     if missed:
         text += f"; missed: {', '.join(missed[:4])}" + (", ..." if len(missed) > 4 else "")

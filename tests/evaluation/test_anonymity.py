@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Column, Schema
-from evaluation import evaluate
+from evaluation import METRICS, evaluate
 
 SCHEMA = Schema(
     (
@@ -52,6 +52,9 @@ def test_t_of_categories_by_hand() -> None:
     # all rows: cold 1/6, flu 3/6, cancer 2/6; f: 2/6 4/6 0; m: 0 2/6 4/6.
     # f: (1 + 1 + 2) / 6 / 2 = 1/3, m: (1 + 1 + 2) / 6 / 2 = 1/3
     assert line("t_closeness")["value"] == pytest.approx(1 / 3)
+    # four values, the last one unknown: f has two of them and m the others, 4 * 1/4 / 2
+    four = ROWS[1:5].assign(ill=["cold", "flu", "cancer", "plague"])
+    assert line("t_closeness", four)["value"] == pytest.approx(1 / 2)
 
 
 def test_t_of_ordered_values_by_hand() -> None:
@@ -97,8 +100,9 @@ def test_they_describe_the_synthetic_table_and_not_the_real_ones() -> None:
 
 def test_left_out_unless_their_columns_are_named() -> None:
     names = ["k_anonymity", "l_diversity", "t_closeness"]
-    assert len(evaluate(ROWS, ROWS, ROWS, SCHEMA, metrics=names)) == 0
-    only_k = evaluate(ROWS, ROWS, ROWS, SCHEMA, metrics=names, quasi_identifiers=["sex"])
+    some = {name: METRICS[name] for name in names}
+    assert len(evaluate(ROWS, ROWS, ROWS, SCHEMA, metrics=some)) == 0
+    only_k = evaluate(ROWS, ROWS, ROWS, SCHEMA, metrics=some, quasi_identifiers=["sex"])
     assert only_k["metric"].tolist() == ["k_anonymity"]
     target = evaluate(
         ROWS, ROWS, ROWS, SCHEMA, {"multiclass": "ill"}, metrics=names, quasi_identifiers=["sex"]
@@ -106,6 +110,6 @@ def test_left_out_unless_their_columns_are_named() -> None:
     assert target["metric"].tolist() == names
     # a target that is a quasi-identifier is no secret
     none = evaluate(
-        ROWS, ROWS, ROWS, SCHEMA, {"multiclass": "ill"}, metrics=names, quasi_identifiers=["ill"]
+        ROWS, ROWS, ROWS, SCHEMA, {"multiclass": "ill"}, metrics=some, quasi_identifiers=["ill"]
     )
     assert none["metric"].tolist() == ["k_anonymity"]

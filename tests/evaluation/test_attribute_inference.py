@@ -135,6 +135,34 @@ def test_one_column_cannot_be_guessed() -> None:
     assert found["value"] == 0 and "one column" in found["detail"]["note"]
 
 
+def test_a_gap_is_far_from_every_number() -> None:
+    # a youngster: the row of age 90 differs by .85, the gap by 1
+    young = people("aaaaaa", "flu", 5)
+    drawn = people("aa", ["cold", "flu"], [np.nan, 90])
+    assert line(young, TEST, drawn, "ill")["detail"]["train"] == 1
+
+
+def test_several_secrets_count_alike() -> None:
+    # illnesses are copied, and ages are 90 in place of 50: one secret of two is guessed
+    found = line(TRAIN, TEST, TRAIN.assign(age=90), "ill", "age")
+    assert found["value"] == found["detail"]["train"] == 0.5
+    assert found["detail"]["control"] == 0
+    advantages = {name: c["advantage"] for name, c in found["detail"]["columns"].items()}
+    assert advantages == {"ill": 1, "age": 0}
+
+
+def test_one_row_of_each_person_is_attacked() -> None:
+    # Once wrong: rows of the same person counted as so many successes
+    schema = Schema(SCHEMA.columns, person="who", max_rows=6)
+    train = TRAIN.assign(who=[1, 1, 1, 2, 2, 3])
+    tables = train, TEST.assign(who=range(10, 16)), TRAIN
+    found = evaluate(
+        *tables, schema, None, 0, metrics=["attribute_inference"], sensitive=["ill"]
+    )["detail"][0]["columns"]["ill"]  # fmt: skip
+    assert (found["train"]["trials"], found["control"]["trials"]) == (3, 6)
+    assert found["train"]["rate"] == 1
+
+
 # -- teeth ---------------------------------------------------------------------------------
 
 WIDE = Schema(

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Column, Schema, cli
-from evaluation import METRICS, evaluate
+from evaluation import METRICS, Metric, Result, evaluate
 from evaluation.command import to_json
 from evaluation.plots import plot_evaluation
 
@@ -178,6 +178,17 @@ def test_plots_of_few_metrics(tmp_path: Path, metrics: list[str]) -> None:
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
+@pytest.mark.parametrize("metric", ["spearman_drift", "tvd2"])
+def test_a_plot_of_columns_with_bars_in_their_names(tmp_path: Path, metric: str) -> None:
+    # Once wrong: KeyError, and (a | b, c) stood in the place of (a, b | c)
+    names = ["a | b", "c", "a", "b | c"]
+    columns = (Column(name, "integer", minimum=0, maximum=9) for name in names)
+    table = pd.DataFrame({name: range(10) for name in names})
+    frame = evaluate(table, table, table, Schema(tuple(columns)), metrics=[metric])
+    assert len(frame["detail"][0]["pairs"]) == 6
+    plot_evaluation(frame, tmp_path / "plot.png")
+
+
 def test_a_plot_of_one_column(tmp_path: Path) -> None:
     one = rows(20, 1)[["age"]]
     plot_evaluation(evaluate(one, one, one, Schema(SCHEMA.columns[:1])), tmp_path / "plot.png")
@@ -198,6 +209,16 @@ def test_json_holds_no_infinity() -> None:
     content = json.loads(to_json(frame))
     assert content["metrics"][0]["bounds"] == [0, None]
     assert "Infinity" not in to_json(frame) and "NaN" not in to_json(frame)
+
+
+def test_json_holds_whatever_a_metric_says() -> None:
+    # Once wrong: TypeError from json
+    said = {"array": np.arange(2), "date": pd.Timestamp("2020-02-01"), "set": {1}, "no": None}
+    own = Metric(lambda _: Result(1, said), "higher", (0, 1))
+    frame = evaluate(*[rows(9, 1)] * 3, SCHEMA, metrics={"own": own})
+    assert json.loads(to_json(frame))["metrics"][0]["detail"] == {
+        "array": [0, 1], "date": "2020-02-01 00:00:00", "set": "{1}", "no": None,
+    }  # fmt: skip
 
 
 def test_the_installed_command(place: Path) -> None:
@@ -266,6 +287,9 @@ def test_bad_files(run: Run, place: Path, change: Callable[[Path], None], messag
     [
         (("--task", "ranking=job"), "--task ('ranking') must be one of binary, multiclass"),
         (("--task", "job"), "--task ('job') must be name=value"),
+        # Once wrong: the last one counted
+        (("--task", "binary=rich", "--task", "binary=age"), "must be the only one for binary"),
+        (("--metric", "rmse"), "metric ('rmse') needs the task regression; name it or"),
         (("--task", "binary=z"), "task binary ('z') must be a column of the schema"),
         (("--task", "binary=pay"), "task binary ('pay') must be categories or whole numbers"),
         (("--task", "regression=job"), "task regression ('job') must be a number or a date"),

@@ -83,7 +83,9 @@ def test_the_person_column_is_no_part_of_it() -> None:
         assert list(rows_of("synthetic", table, schema, strict=False).numbers) == list(SCHEMA.names)
 
 
-@pytest.mark.parametrize(("name", "width"), [("n", 9), ("x", 1), ("c", 1), ("o", 2), ("d", 365)])
+@pytest.mark.parametrize(
+    ("name", "width"), [("n", 9), ("x", 1), ("c", 1), ("o", 2), ("b", 1), ("d", 365)]
+)
 def test_declared_ranges(name: str, width: float) -> None:
     assert declared_range(SCHEMA[name]) == width
 
@@ -165,6 +167,9 @@ def test_real_rows_must_fit_the_schema(role: str, column: str, value: Any) -> No
         ({"tasks": {"binary": "z"}}, r"task binary \('z'\) must be a column of the schema: n, x"),
         ({"tasks": {"binary": ["c"]}}, "task binary"),
         ({"tasks": ["c"]}, "tasks"),
+        # Once wrong: a "binary" figure of ten classes
+        ({"tasks": {"binary": "n"}}, r"task binary \('n'\) must have two values; try multiclass"),
+        ({"tasks": {"binary": "o"}}, r"task binary \('o'\) must have two values; try multiclass"),
         ({"tasks": {"binary": "x"}}, r"task binary \('x'\) must be categories or whole numbers"),
         ({"tasks": {"multiclass": "d"}}, r"task multiclass \('d'\) must be categories or whole"),
         ({"tasks": {"regression": "c"}}, r"task regression \('c'\) must be a number or a date"),
@@ -192,10 +197,10 @@ def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> No
 
 
 def test_a_target_needs_another_column() -> None:
-    schema = Schema((SCHEMA["n"],))
-    rows = ROWS[["n"]]
-    with pytest.raises(SettingError, match=r"task binary \('n'\) needs another column"):
-        evaluate(rows, rows, rows, schema, {"binary": "n"})
+    schema = Schema((SCHEMA["c"],))
+    rows = ROWS[["c"]]
+    with pytest.raises(SettingError, match=r"task binary \('c'\) needs another column"):
+        evaluate(rows, rows, rows, schema, {"binary": "c"})
 
 
 @pytest.mark.parametrize("seed", [-1, "one", 1.5])
@@ -217,3 +222,50 @@ def test_messages_quote_no_private_value() -> None:
     with pytest.raises(SchemaError) as caught:
         evaluate(secret, ROWS, ROWS, SCHEMA)
     assert "Zebulon" not in str(caught.value)
+
+
+# -- people with several rows ----------------------------------------------------------------
+
+PEOPLE = Schema(SCHEMA.columns, person="who", max_rows=3)
+
+
+def test_rows_keep_whose_they_are() -> None:
+    rows = rows_of("train", ROWS.assign(who=["eve", "ann", "eve"]), PEOPLE, strict=True)
+    assert rows.people is not None
+    assert sorted(rows.people) == ["ann", "eve", "eve"]
+    assert rows.take(np.array([0])).people == rows.people[:1]
+    assert rows_of("synthetic", ROWS, PEOPLE, strict=False).people is None
+
+
+def test_rows_of_the_same_person_by_hand() -> None:
+    # two rows have two with them, one has one: (2 + 2 + 1) / 3
+    rows = rows_of("train", ROWS.assign(who=[7, 8, 7]), PEOPLE, strict=True)
+    assert rows.rows_per_person == pytest.approx(5 / 3)
+    assert rows_of("train", ROWS, PEOPLE, strict=True).rows_per_person == 1
+
+
+def test_equal_rows_of_different_people_are_in_the_order_of_the_people() -> None:
+    twins = pd.concat([ROWS, ROWS]).assign(who=list("fedcba"))
+    one, other = (rows_of("train", t, PEOPLE, strict=True) for t in (twins, twins[::-1]))
+    assert one.people is not None and other.people is not None
+    assert one.people.tolist() == other.people.tolist()
+
+
+def test_every_real_row_names_its_person() -> None:
+    with pytest.raises(SchemaError, match="test: column 'who' must name the person of each row"):
+        evaluate(ROWS.assign(who=1), ROWS.assign(who=[1, 2, None]), ROWS, PEOPLE, metrics=["ks"])
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "note"),
+    [
+        ([1, 1, 2], [3, 4, 4], None),
+        ([1, 1, 2], [2, 4, 1], "2 people are in train and test: the attack is blunted"),
+        (None, [3, 4, 4], "no column 'who': rows are taken for independent people"),
+    ],
+)
+def test_attacks_say_what_is_wrong_with_the_people(train: Any, test: Any, note: Any) -> None:
+    tables = [ROWS if who is None else ROWS.assign(who=who) for who in (train, test)]
+    names = ["membership_hamming_all", "attribute_inference", "singling_out"]
+    frame = evaluate(*tables, ROWS, PEOPLE, None, 0, metrics=names)
+    assert [detail.get("note") for detail in frame["detail"]] == [note] * 3

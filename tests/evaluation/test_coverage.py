@@ -182,3 +182,10 @@ def test_perfect_rows_cover_four_times_in_five() -> None:
     frame = evaluate(train, test, synthetic, Schema(columns), metrics=["coverage_means"])
     # 400 columns: standard error .019
     assert frame["value"].iloc[0] == pytest.approx(0.83, abs=0.06)
+    assert frame["detail"].iloc[0]["perfect rows"] == pytest.approx(0.834, abs=1e-3)
+    # Once wrong: 83 % promised for any number of rows. Four times as many synthetic ones have
+    # intervals of half the width: 1.96 / sqrt(1 + 4) = .8765 standard deviations, 62 %
+    many = pd.DataFrame(rng.normal(size=(320, 400)), columns=names)
+    frame = evaluate(train, test, many, Schema(columns), metrics=["coverage_means"])
+    assert frame["detail"].iloc[0]["perfect rows"] == pytest.approx(0.6192, abs=1e-3)
+    assert frame["value"].iloc[0] == pytest.approx(0.62, abs=0.07)

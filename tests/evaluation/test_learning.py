@@ -15,6 +15,7 @@ SCHEMA = Schema(
         Column("y", "integer", minimum=0, maximum=2, missing=True),
     )
 )
+BINARY = Schema((SCHEMA["x"], Column("y", "integer", minimum=0, maximum=1, missing=True)))
 
 
 def table(x: str, y: list[Any], times: int = 1) -> pd.DataFrame:
@@ -25,8 +26,9 @@ def table(x: str, y: list[Any], times: int = 1) -> pd.DataFrame:
 
 def line(task: str, test: pd.DataFrame, synthetic: pd.DataFrame, **more: Any) -> pd.Series:
     metric = f"mcc_{task}" if task != "regression" else "rmse"
+    schema = BINARY if task == "binary" else SCHEMA
     frame = evaluate(
-        more.pop("train", test), test, synthetic, more.pop("schema", SCHEMA),
+        more.pop("train", test), test, synthetic, more.pop("schema", schema),
         {task: "y"}, 0, metrics=[metric], **more,
     )  # fmt: skip
     return frame.iloc[0]

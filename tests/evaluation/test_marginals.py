@@ -35,6 +35,9 @@ def test_two_ways_by_hand() -> None:
     # b, c: real T0 F0 T1 F1 T2 F3; synthetic T0 F0 T0 F1 T2 F3: T1 is lost: 1/6
     assert found == pytest.approx({"a | b": 2 / 6, "a | c": 3 / 6, "b | c": 1 / 6})
     assert value("tvd2") == pytest.approx((2 + 3 + 1) / 18)
+    # each column is in two of the three pairs
+    columns = evaluate(REAL, REAL, SYNTHETIC, SCHEMA, metrics=["tvd2"])["detail"][0]["columns"]
+    assert columns == pytest.approx({"a": 5 / 12, "b": 3 / 12, "c": 4 / 12})
 
 
 def test_three_ways_by_hand() -> None:

@@ -216,11 +216,42 @@ def test_names_choose_and_order() -> None:
 def test_metrics_without_their_task_are_left_out() -> None:
     needy = {"mcc_binary", "mcc_multiclass", "rmse", "coverage_coefficients"}
     anonymity = {"k_anonymity", "l_diversity", "t_closeness"}
-    cheap = {n for n in METRICS if not n.startswith(("membership", "detection", "singling"))}
-    assert set(chosen(metrics=cheap)) == cheap - needy - anonymity
-    assert "mcc_binary" in chosen(metrics=cheap, tasks={"binary": "old"})
-    only = chosen(metrics=needy, tasks={"regression": "age"})
-    assert set(only) == {"rmse", "coverage_coefficients"}
+    assert set(chosen()) == set(METRICS) - needy - anonymity
+    some = {name: METRICS[name] for name in ("ks", *needy, *anonymity)}
+    assert chosen(metrics=some) == ["ks"]
+    assert "mcc_binary" in chosen(metrics=some, tasks={"binary": "old"})
+    only = chosen(metrics=some, tasks={"regression": "age"})
+    assert set(only) == {"ks", "rmse", "coverage_coefficients"}
+
+
+# Once wrong: an empty frame
+@pytest.mark.parametrize(
+    ("name", "lacking"),
+    [
+        ("mcc_binary", "the task binary"),
+        ("coverage_coefficients", "the task regression"),
+        ("k_anonymity", "columns for quasi_identifiers"),
+        ("t_closeness", "columns for quasi_identifiers"),
+    ],
+)
+def test_a_metric_that_was_named_needs_its_task(name: str, lacking: str) -> None:
+    with pytest.raises(SettingError, match=rf"metric \('{name}'\) needs {lacking}; name it or"):
+        chosen(metrics=["ks", name])
+
+
+def test_what_is_no_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Once wrong: AttributeError
+    monkeypatch.setitem(METRICS, "broken", 0.5)  # type: ignore[misc]
+    with pytest.raises(SettingError, match=r"metric 'broken' \(0.5\) must be a Metric"):
+        chosen(metrics=["ks"])
+
+
+@pytest.mark.parametrize("returned", [0.5, None, Result("a")])  # type: ignore[arg-type]
+def test_what_is_no_result(returned: Any) -> None:
+    # Once wrong: AttributeError
+    broken = Metric(lambda _: returned, "lower", (0, 1))
+    with pytest.raises(SettingError, match=r"metric 'broken' \(.*\) must return a Result with"):
+        chosen(metrics={"broken": broken})
 
 
 @pytest.mark.parametrize(
@@ -458,8 +489,13 @@ MCC = [
     (0.4, {"target": "job"}, 0.0, "0 is guessing; real rows teach no more than guessing"),
 ]
 COVERAGE = [
-    (1.0, {"columns": {"a": 1.0}}, None, "100% of 95 % intervals hold the real value; perfect"),
-    (0.0, {"columns": {"a": 0.0, "b": 0.0}}, None, "perfect rows: 83%; missed: a, b"),
+    (1.0, {"columns": {"a": 1.0}}, None, "100% of 95 % intervals hold the real value"),
+    (
+        0.0,
+        {"columns": {"a": 0.0, "b": 0.0}, "perfect rows": 0.834},
+        None,
+        "perfect rows: 83%; missed: a, b",
+    ),
     (0.0, {"columns": dict.fromkeys("abcde", 0.0)}, None, "missed: a, b, c, d, ..."),
 ]
 PRIVACY = "(a description, no proof of privacy)"

@@ -5,8 +5,17 @@ import pandas as pd
 import pytest
 
 from copula_shirley import SchemaError
+from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
-from evaluation.plain import check_positive, check_same_columns, plain_codes, plain_points
+from evaluation import plain
+from evaluation.plain import (
+    Tables,
+    Wide,
+    check_positive,
+    check_same_columns,
+    plain_codes,
+    plain_points,
+)
 
 HALF = np.sqrt(0.5)
 
@@ -15,8 +24,12 @@ def two(first: list[object], second: list[object]) -> dict[str, pd.DataFrame]:
     return {"train": pd.DataFrame({"x": first}), "control": pd.DataFrame({"x": second})}
 
 
+def points(tables: Tables) -> list[FloatArray]:
+    return plain_points(tables)[0]
+
+
 def distances(tables: dict[str, pd.DataFrame]) -> np.ndarray:
-    a, b = plain_points(tables)
+    a, b = points(tables)
     return np.sqrt(((a[:, None] - b) ** 2).sum(axis=2))
 
 
@@ -82,7 +95,7 @@ def test_dates_with_and_without_a_zone() -> None:
     ],
     ids=["none", "nan", "dates", "categories", "integers", "booleans", "texts"],
 )
-@pytest.mark.parametrize("encode", [plain_codes, plain_points])
+@pytest.mark.parametrize("encode", [plain_codes, points])
 def test_columns_of_nothing_but_gaps(encode: object, nothing: object) -> None:
     table = pd.DataFrame({"x": nothing})
     one, other = encode({"train": table, "control": table})  # type: ignore[operator]
@@ -94,7 +107,7 @@ def test_columns_of_nothing_but_gaps(encode: object, nothing: object) -> None:
     [["a", "b"], [1, 2], pd.to_datetime(["2020-01-01", "2021-01-01"]), [True, False]],
     ids=["texts", "numbers", "dates", "booleans"],
 )
-@pytest.mark.parametrize("encode", [plain_codes, plain_points])
+@pytest.mark.parametrize("encode", [plain_codes, points])
 def test_a_table_without_a_single_value_in_a_column(encode: object, known: object) -> None:
     tables = {
         "train": pd.DataFrame({"x": known}),
@@ -111,6 +124,40 @@ def test_whole_numbers_beyond_the_exact_floats_stay_apart() -> None:
     # 2**60 and 2**60 + 1 are one float
     one, other = plain_codes(two([2**60, 2**60 + 1], [2**60 + 1, 2**60 + 2]))
     assert one[0] != one[1] and one[1] == other[0] and other[0] != other[1]
+    # Once wrong: TypeError from 2**63 on
+    one, other = plain_codes(two([2**63, 2**63 + 1], [2**63 + 1, 2]))
+    assert one[0] != one[1] and one[1] == other[0] and other[0] != other[1]
+    assert distances(two([0, 2**63], [2**63, 2**64 - 1]))[0] == pytest.approx([0.5, 1])
+
+
+def test_numbers_among_objects_are_numbers() -> None:
+    # Once wrong: refused beside numbers, and texts among themselves
+    mixed = {"one": pd.DataFrame({"x": [0, 10]}, dtype=object), "other": pd.DataFrame({"x": [5]})}
+    assert distances(mixed) == pytest.approx(np.array([[0.5], [0.5]]))
+    both = {name: table.astype(object) for name, table in mixed.items()}
+    assert distances(both) == pytest.approx(np.array([[0.5], [0.5]]))
+    assert [codes.ravel().tolist() for codes in plain_codes(mixed)] == [[0, 2], [1]]
+
+
+def test_the_largest_floats_have_a_range() -> None:
+    # Once wrong: an infinite range
+    assert distances(two([1.7e308, -1.7e308], [0.0])) == pytest.approx(np.array([[0.5], [0.5]]))
+
+
+def test_many_texts_are_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plain, "MOST_COORDINATES", 2)
+    tables = {"one": pd.DataFrame({"x": [0, 4], "c": ["a", "b"], "few": ["u", "v"]})}
+    tables["other"] = pd.DataFrame({"x": [4, 0], "c": ["c", "a"], "few": ["v", "v"]})
+    (one, other), wide = plain_points(tables)
+    # x has one coordinate and few has two, a third of the square each; c is the code at the end
+    assert wide == Wide(1, 1 / 3)
+    assert one.shape == other.shape == (2, 4)
+    assert [one[:, 3].tolist(), other[:, 3].tolist()] == [[0, 1], [2, 0]]
+    assert ((one[0, :3] - other[0, :3]) ** 2).sum() == pytest.approx(2 / 3)
+
+
+def test_complex_numbers_are_like_texts() -> None:
+    assert distances(two([1j, 2j], [1j])).tolist() == [[0], [pytest.approx(1)]]
 
 
 # -- points --------------------------------------------------------------------------------
@@ -206,7 +253,7 @@ def test_tables_without_columns() -> None:
         check_same_columns({"train": empty, "control": empty})
 
 
-@pytest.mark.parametrize("encode", [plain_codes, plain_points])
+@pytest.mark.parametrize("encode", [plain_codes, points])
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [

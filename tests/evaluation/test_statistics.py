@@ -84,7 +84,8 @@ def test_the_three_drifts_by_hand() -> None:
     assert value("spearman_drift_off_diagonal", turned) == pytest.approx(gap)
     assert value("spearman_drift", turned) == pytest.approx(gap / 2)  # two of four entries
     line = evaluate(REAL, REAL, turned, SCHEMA, metrics=["spearman_drift"]).iloc[0]
-    assert line["detail"] == {"pairs": {"x | c": pytest.approx(gap)}}
+    assert line["detail"]["pairs"] == {"x | c": pytest.approx(gap)}
+    assert line["detail"]["columns"] == pytest.approx({"x": gap, "c": gap})
 
 
 def test_a_constant_synthetic_column_is_named() -> None:
