@@ -147,11 +147,21 @@ def _ends(cells: Cells, step: float) -> tuple[FloatArray, FloatArray]:
     return np.where(known, low, BEFORE_ALL), np.where(known, high, BEFORE_ALL)
 
 
-def with_shares(finer: Leaves, parent: Places, noisy: FloatArray, sigma: float) -> Leaves:
+def with_shares(
+    finer: Leaves, parent: Places, counts: FloatArray, noisy: FloatArray, sigma: float
+) -> Leaves:
     """Shares of new leaves by their noisy counts: what stands out, the rest evened out.
 
-    Parts that rise far above the others are heaps and keep their count. The others are drawn
-    towards their mean, the more the less they differ beyond noise (James and Stein 1961).
+    Parts that rise far above the others are heaps and keep their count; the others share what
+    that leaves of the leaf's rows, which is known with less noise than their sum. They are
+    drawn towards their mean, the more the less they differ beyond noise (James and Stein 1961).
+
+    Parameters
+    ----------
+    finer, parent : what ``Leaves.cut`` gave
+    counts : estimated rows of each cell
+    noisy : noisy count of each new leaf
+    sigma : standard deviation of its noise
     """
     parts = np.bincount(parent)
     new = parts[parent] > 1
@@ -161,15 +171,21 @@ def with_shares(finer: Leaves, parent: Places, noisy: FloatArray, sigma: float) 
         heap = new & (noisy - mean > HEAP * sigma)
         mean = _mean(noisy, parent, heap)
     spread = np.bincount(parent, np.where(heap, 0.0, (noisy - mean) ** 2))
-    free = np.bincount(parent, ~heap) - 3.0
-    keep = np.clip(1 - np.maximum(free, 0.0) * sigma**2 / np.maximum(spread, 1e-9), 0, 1)
+    free = np.maximum(np.bincount(parent, ~heap) - 3.0, 0.0)
+    chance = (free + 2 * np.sqrt(2 * free)) * sigma**2  # what noise alone may well bring
+    keep = np.clip(1 - chance / np.maximum(spread, 1e-9), 0, 1)
     keep = np.where(free > 0, keep, 0.0 if sigma else 1.0)[parent]
-    found = np.maximum(np.where(heap, noisy, mean + keep * (noisy - mean)), 0.0)
+    rest = np.where(heap, 0.0, np.maximum(mean + keep * (noisy - mean), 0.0))
+    evened = np.bincount(parent, rest)[parent]
+    rest = np.where(evened > 0, rest / np.maximum(evened, 1e-300), 0.0)
+    whole = finer.share * parts[parent]  # the leaf's own share in its cell
+    heaps = np.where(heap, noisy, 0.0)
+    left = np.maximum(counts[finer.cell] * whole - np.bincount(parent, heaps)[parent], 0.0)
+    found = heaps + rest * left
     total = np.bincount(parent, found)[parent]
     even = 1.0 / parts[parent]
     inside = np.where(new & (total > 0), found / np.maximum(total, 1e-300), even)
-    share = finer.share * parts[parent] * inside
-    return Leaves(finer.column, finer.cell, finer.low, finer.high, share, heap)
+    return Leaves(finer.column, finer.cell, finer.low, finer.high, whole * inside, heap)
 
 
 def _mean(counts: FloatArray, parent: Places, heap: Flags) -> FloatArray:

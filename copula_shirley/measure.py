@@ -277,14 +277,14 @@ class Measure:
         records: Any,
         ledger: Ledger,
         source: ReleaseNoise | None,
-        noise: Noise,
-        transcript: Transcript,
+        noise: Noise | None = None,
+        transcript: Transcript | None = None,
     ) -> None:
         self._records = records
         self._ledger = ledger
         self._source = source
-        self.noise = noise
-        self.transcript = transcript
+        self.noise = noise or Noise(ledger.budget, ledger.sensitivity())
+        self.transcript = Transcript() if transcript is None else transcript
 
     def answer(self, query: Query) -> Answer:
         """Charge the query, then answer it."""

@@ -278,7 +278,9 @@ class _Learner:
             return {}
         noisy, sigma = yield from self._tables("parts of cells", list(keys.values()), share)
         for (name, key), table in zip(keys.items(), noisy, strict=True):
-            model.leaves[name] = with_shares(key.leaves, key.parent, key.counts(table), sigma)
+            rows = model.mass[model.names.index(name)] * model.total
+            counts = key.counts(table)
+            model.leaves[name] = with_shares(key.leaves, key.parent, rows, counts, sigma)
         return {name: model.leaves[name] for name in keys}
 
     def measure_classes(self) -> Rounds[None]:

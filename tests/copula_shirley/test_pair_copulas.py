@@ -18,6 +18,7 @@ from copula_shirley.pair_copulas import (
     shrink_singular,
     shrink_to,
 )
+from copula_shirley.spending import CELLS_PER_NOISE
 
 shares = st.floats(1e-3, 1.0)
 
@@ -181,9 +182,24 @@ def test_a_family_is_found_again_from_noisy_counts(tau: float) -> None:
     assert copula.mass[0].sum(axis=1) == pytest.approx(widths, abs=2e-3)
 
 
-def test_pure_noise_gives_almost_independence() -> None:
-    rng = np.random.default_rng(4)
+@pytest.mark.parametrize("seed", range(8))
+def test_pure_noise_gives_almost_independence(seed: int) -> None:
+    """Tables are so coarse that a cell holds three standard deviations of noise."""
+    rng = np.random.default_rng(seed)
     margin = np.full((6, 1), 100.0)
-    noisy = 600 / 36 + rng.normal(0, 60.0, (6, 6, 1))
-    copula = pair_copula(noisy, 60.0, margin, margin, families=True)
-    assert abs(copula.strength) < 0.15
+    sigma = 600 / 36 / CELLS_PER_NOISE
+    noisy = 600 / 36 + rng.normal(0, sigma, (6, 6, 1))
+    assert abs(pair_copula(noisy, sigma, margin, margin, families=True).tau) < 0.15
+
+
+def test_a_smooth_checkerboard_keeps_its_cells_and_gains_dependence() -> None:
+    """Inside its cells a plain checkerboard is independent, and so loses correlation."""
+    mass = np.full((4, 4), 0.01) + np.eye(4) * 0.21
+    cube = 1000 * mass[:, :, None] / mass.sum()
+    margin = cube.sum(axis=1)
+    plain = pair_copula(cube, 0.0, margin, margin, families=False)
+    smooth = pair_copula(cube, 0.0, margin, margin, families=True)
+    assert (plain.family, smooth.family) == ("checkerboard", "smooth checkerboard")
+    fine = smooth.mass[0].reshape(4, 12, 4, 12).sum(axis=(1, 3))
+    assert fine == pytest.approx(plain.mass[0], abs=1e-9)
+    assert smooth.tau > plain.tau + 0.01

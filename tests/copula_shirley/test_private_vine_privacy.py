@@ -802,7 +802,7 @@ def test_a_drafted_domain_is_unprotected() -> None:
     ledger = PrivateVine(1.0, random_state=0).fit(table, Schema.draft(table)).ledger_
     assert ledger.proved is None and len(ledger.unprotected) == len(table.columns)
     assert set(ledger.domains.values()) == {"drafted"}
-    with pytest.raises(SchemaError, match="schema is needed"):
+    with pytest.raises(SchemaError, match="must be a Schema"):
         PrivateVine(1.0).fit(table)
 
 

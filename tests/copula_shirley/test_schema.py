@@ -449,7 +449,7 @@ BAD_COLUMNS: list[tuple[dict[str, Any], str]] = [
     ({"kind": "categorical", "categories": ["a"], "minimum": 0}, "does not apply to kind"),
     ({"kind": "boolean", "categories": ["a", "b"]}, "does not apply to kind boolean"),
     ({"kind": "boolean", "missing": 1}, "must be true or false"),
-    ({"kind": "boolean", "provenance": "guessed"}, "must be declared or drafted"),
+    ({"kind": "boolean", "provenance": "guessed"}, "must be one of declared, drafted, private"),
     ({"kind": "integer", "minimum": 0}, r"maximum \(None\) must be a finite number"),
     ({"kind": "integer", "minimum": 0, "maximum": 9.5}, "must be a whole number"),
     ({"kind": "integer", "minimum": 0, "maximum": 2**60}, r"within 2\*\*53"),

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from copula_shirley import Budget, Column, Ledger, PrivateVine, Schema, SettingError, load
+from copula_shirley.measure import Discovery, Measure, Noise
+from copula_shirley.noise import SeededNoise
+from copula_shirley.privacy import histogram_sensitivity
+from copula_shirley.private_domain import (
+    OTHER,
+    GrainKey,
+    LabelKey,
+    MagnitudeKey,
+    RawRecords,
+    brought_in,
+    label_of,
+    storage_of,
+)
+
+
+def raw(**columns: list[object]) -> RawRecords:
+    table = pd.DataFrame(columns)
+    return RawRecords(table, {name: storage_of(table[name]) for name in table})
+
+
+def test_magnitudes_by_hand() -> None:
+    records = raw(x=[0.0, 1.0, 1.9, -1.0, 5.0, np.nan])
+    cells = MagnitudeKey("x").cells(records)
+    zero = cells[0]
+    assert cells[1] == cells[2] and cells[1] - zero == zero - cells[3] > 0
+    assert cells[4] - cells[1] == 2 and cells[5] == 0
+    counts = np.bincount(cells, minlength=MagnitudeKey("x").shape[0]).astype(float)
+    assert MagnitudeKey.bounds(counts * 100, sigma=1.0) == (-2.0, 8.0)
+    assert MagnitudeKey.bounds(counts * 0, sigma=1.0) == (0.0, 1.0)
+
+
+def test_grains_by_hand() -> None:
+    records = raw(x=[1.0, 0.5, 0.25, 13.73189, 1 / 3, np.nan])
+    assert GrainKey("x", date=False).cells(records).tolist() == [0, 1, 2, 5, 7, 8]
+    moments = pd.to_datetime(["2020-01-01 00:00:00", "2020-01-01 05:00:00", "2020-01-01 05:00:01"])
+    assert GrainKey("d", date=True).cells(raw(d=list(moments))).tolist() == [0, 1, 2]
+
+
+def test_labels() -> None:
+    values = [1.0, 2.5, "a", np.int64(3), True, math.nan, [1]]
+    assert [label_of(value) for value in values] == [1, 2.5, "a", 3, True, None, None]
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_category_of_one_unit_is_released_with_a_chance_of_delta(neighbours: str, k: int) -> None:
+    """One unit with k rows in k categories of its own, in each of two columns.
+
+    delta is .2 here, so that the chance can be measured: of 2,000 runs at most 400 may fail,
+    and 470 would be an alarm once in ten thousand.
+    """
+    budget, failing = Budget(1.0, 0.5), 0.2
+    table = pd.DataFrame(
+        {name: [*["common"] * 500, *(f"own {i}" for i in range(k))] for name in "ab"}
+    )
+    records = RawRecords(table, dict.fromkeys("ab", "category"))
+    noise = Noise(budget, histogram_sensitivity(neighbours, k), failing)
+    source, failures = SeededNoise(np.random.default_rng(3)), 0
+    for _ in range(2000):
+        ledger = Ledger(budget, neighbours=neighbours, rows_per_unit=k, zcdp=True)
+        measure = Measure(records, ledger, source, noise)
+        answer = measure.answer(Discovery("categories", [LabelKey("a"), LabelKey("b")], 0.9))
+        failures += any(len(labels) > 1 for labels in answer.labels)
+        assert ledger.spends[0].delta == failing
+    assert failures <= 470
+
+
+def test_each_value_is_brought_in_by_itself() -> None:
+    columns = {
+        "x": Column("x", "integer", minimum=0, maximum=7, provenance="private"),
+        "c": Column("c", "categorical", categories=("a", OTHER), other=OTHER, missing=True),
+    }
+    table = pd.DataFrame({"x": [3.2, 99.0, np.nan], "c": ["a", "b", None]})
+    inside = brought_in(table, columns)
+    assert inside["x"].tolist() == [3, 7, 0]
+    assert inside["c"].tolist()[:2] == ["a", OTHER] and inside["c"].isna().tolist()[2]
+    whole = brought_in(table.iloc[:1], columns)
+    assert whole["x"].tolist() == [3]
+
+
+@pytest.fixture
+def bought(people: pd.DataFrame) -> PrivateVine:
+    table = pd.concat([people] * 10, ignore_index=True)
+    return PrivateVine(20.0, domain="private", target="rich", random_state=0).fit(table)
+
+
+def test_a_domain_is_bought_out_of_the_same_budget(bought: PrivateVine) -> None:
+    ledger = bought.ledger_
+    assert set(ledger.domains.values()) == {"private"} and not ledger.unprotected
+    assert ledger.proved is not None and ledger.proved.epsilon == pytest.approx(20, rel=1e-9)
+    assert {s.stage for s in ledger.spends} >= {"categories", "magnitudes", "resolution"}
+    schema = bought.schema_
+    assert schema["job"].categories[:3] == ("arts", "farm", "law")
+    assert schema["rich"].categories == (0, 1)
+    assert (schema["age"].kind, schema["age"].minimum, schema["age"].maximum) == (
+        "integer",
+        16,
+        127,
+    )
+    assert schema["income"].missing and schema["income"].resolution == 0.01
+    assert schema["joined"].resolution == "1D"
+
+
+def test_a_bought_domain_is_saved_and_replayed(bought: PrivateVine, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    bought.save(path)
+    again = load(path)
+    assert again.schema_ == bought.schema_
+    pd.testing.assert_frame_equal(
+        again.sample(100, random_state=1), bought.sample(100, random_state=1)
+    )
+
+
+def test_a_rare_category_is_not_shown(people: pd.DataFrame, tmp_path: Path) -> None:
+    table = people.assign(job=["a most secret job", *people["job"][1:]])
+    model = PrivateVine(2.0, domain="private", random_state=0).fit(table)
+    assert "a most secret job" not in model.schema_["job"].categories
+    path = tmp_path / "model"
+    model.save(path)
+    assert b"secret job" not in path.read_bytes()
+
+
+def test_declared_columns_stay_declared(people: pd.DataFrame, people_schema: Schema) -> None:
+    drafted = Schema.draft(people)
+    mixed = Schema(tuple(people_schema[c.name] if c.name == "age" else c for c in drafted))
+    model = PrivateVine(2.0, domain="private", random_state=0).fit(people, mixed)
+    assert model.ledger_.domains["age"] == "declared"
+    assert model.schema_["age"] == people_schema["age"]
+    assert model.ledger_.domains["job"] == "private" and not model.ledger_.unprotected
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_one_missing_value_does_not_change_what_is_asked(people: pd.DataFrame, n: int) -> None:
+    """Whole numbers that pandas turns into floats are numbers all the same."""
+    table = people[["age", "rich"]].copy()
+    if n:
+        table = table.astype(float)
+        table.loc[: n - 1, "age"] = np.nan
+    model = PrivateVine(1.0, domain="private", random_state=0).fit(table)
+    assert model.schema_["age"].kind == "integer"
+    assert model.dtypes_ == {"age": "int64", "rich": "int64"}
+
+
+def test_categories_need_a_delta(people: pd.DataFrame) -> None:
+    model = PrivateVine(1.0, 0, domain="private")
+    with pytest.raises(SettingError, match=r"delta \(0\).*'job'"):
+        model.fit(people)
+    assert not hasattr(model, "ledger_")
+    PrivateVine(5.0, 0, domain="private", random_state=0).fit(people[["age", "income"]])
