@@ -112,6 +112,10 @@ class FittedVine:
             self._ladders[j] = low, width
         return self._ladders[j]
 
+    def forget_ladders(self) -> None:
+        """What was made from masses that have changed is made anew."""
+        self._ladders.clear()
+
     def uniforms(self, records: Records) -> tuple[Known, Labels]:
         """u(x | class) of rows by the distributional transform, and their classes."""
         label = np.zeros(len(records), dtype=np.intp)

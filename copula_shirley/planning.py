@@ -26,7 +26,7 @@ from copula_shirley.schema import Schema
 #: scaling): to begin with, for each pair of columns, and for each row and column.
 SECONDS = (0.3, 0.008, 1.0e-6)
 #: Bytes for each row and column beside the table.
-BYTES = 40
+BYTES = 45
 #: Mean of the absolute value of a standard normal variable.
 ABSOLUTE = math.sqrt(2 / math.pi)
 

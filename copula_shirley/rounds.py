@@ -241,6 +241,7 @@ class _Learner:
         """Mass and groups of every column; groups that there are already stay."""
         model = self.model
         self.counts, self.cell_sigma, self.margin_sigma = counts, sigma, sigma
+        model.forget_ladders()
         model.mass, model.targets = [], [t for t in model.targets if len(t.variables) > 1]
         for j, column in enumerate(self.columns):
             mass = mass_of(column, model.grid.cells[column.name], counts[j], sigma, model.total)

@@ -14,7 +14,7 @@ from rich.progress import track
 from rich.table import Table
 
 from baselines import DPCopula, DPHistogram, PrivBayes, Real, Uniform
-from copula_shirley import CopulaShirley, Generator, PrivacyWarning
+from copula_shirley import CopulaShirley, Generator, PrivacyWarning, PrivateVine
 from evaluation import evaluate
 from experiments.datasets import Dataset
 
@@ -68,6 +68,7 @@ def variants(target: str, epsilon: float) -> dict[str, Generator]:
     vine: dict[str, Any] = {**noise, "target": target}
     return {
         "real rows": Real(random_state=SEED),
+        "PrivateVine": PrivateVine(**vine),
         "CopulaShirley, thesis": CopulaShirley(**vine),
         "CopulaShirley, honest margins": CopulaShirley(**vine, accounting="honest"),
         "PrivBayes, degree 3": PrivBayes(**noise),
