@@ -27,6 +27,7 @@ from copula_shirley.conditions import given_from_texts
 from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
 from copula_shirley.planning import plan as make_plan
 from copula_shirley.privacy import Ledger
+from copula_shirley.private_vine import PrivateVine
 from copula_shirley.request import (
     DEFAULT_MODEL,
     Data,
@@ -207,13 +208,21 @@ def _figure(cell: Any) -> str:
 
 def _fit(asked: Request) -> None:
     """Read, check and fit; what is wrong with the input shows before the fit starts."""
+    if asked.declared is None and isinstance(asked.generator, PrivateVine):
+        raise SettingError(
+            "schema (None) must be named with --schema: what a file holds is no public domain. "
+            f"Write a draft with 'shirley schema {asked.data}' and review it; --domain private "
+            "buys the bounds and categories that it leaves drafted"
+        )
     table = read_table(asked.data, asked.declared, asked.missing)
     schema_ = asked.declared or Schema.draft(table)
     if asked.declared is None and not asked.quiet:
         for text in draft_notes(table, schema_):
             note(text)
     asked.generator._check_settings(schema_)
-    schema_.validate(table, on_unknown=asked.generator.on_unknown, show_values=asked.show_values)
+    if getattr(asked.generator, "domain", "declared") == "declared":  # else there is none yet
+        on_unknown = asked.generator.on_unknown
+        schema_.validate(table, on_unknown=on_unknown, show_values=asked.show_values)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
         with progress_bars(asked.quiet) as bars:

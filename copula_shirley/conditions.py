@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley import domain
-from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
 from copula_shirley.fitted_vine import Condition
 from copula_shirley.schema import Column, Schema
@@ -80,7 +79,7 @@ def _from_text(column: Column, text: str) -> Any:
         return listed.get(text, listed.get(text.lower(), text))
     low, dots, high = text.partition("..")
     if dots:
-        return _from_text(column, low), _from_text(column, high)
+        return tuple(None if end == "" else _from_text(column, end) for end in (low, high))
     if column.kind == "datetime":
         return text
     try:
@@ -102,13 +101,27 @@ def _wanted(column: Column, value: Any) -> Wanted:
             raise _error(column, value, "must be one category: an interval needs an order")
         if len(value) != 2:
             raise _error(column, value, "must be a value or a pair (low, high)")
-        ends = list(value)
+        # an end that is left open is the declared bound
+        bounds = _bounds(column)
+        ends = [bound if end is None else end for end, bound in zip(value, bounds, strict=True)]
     low, high = (_number(column, value, end) for end in ends)
     if low > high:
         raise _error(column, value, "must have its lower end first")
+    if column.kind == "continuous" and column.resolution is not None and np.isfinite(low):
+        step = float(column.resolution)
+        first, last = np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6)
+        if first > last:
+            raise _error(column, value, f"holds no value of the resolution {column.resolution}")
+        low, high = domain.round_to_resolution(column, np.array([first * step, last * step]))
     cells = domain.cells(column)
     first, last = cells.index(np.array([low, high]))
-    return Wanted(low, high, Condition(int(first), int(last)))
+    return Wanted(float(low), float(high), Condition(int(first), int(last), low, high))
+
+
+def _bounds(column: Column) -> tuple[Any, Any]:
+    if column.kind == "categorical":
+        return column.categories[0], column.categories[-1]
+    return column.minimum, column.maximum
 
 
 def _number(column: Column, value: Any, end: Any) -> float:
@@ -134,29 +147,3 @@ def _domain(column: Column) -> str:
 
 def _error(column: Column, value: Any, rule: str) -> SettingError:
     return SettingError(f"given {column.name!r} ({value!r}) {rule}")
-
-
-def held(
-    numbers: dict[str, FloatArray],
-    wanted: Mapping[str, Wanted],
-    schema: Schema,
-    rng: np.random.Generator,
-) -> dict[str, FloatArray]:
-    """Numbers drawn inside cells, brought inside the conditions where a cell is wider."""
-    for name, want in wanted.items():
-        values = numbers[name]
-        outside = (values < want.low) | (values > want.high)
-        if not outside.any():
-            continue
-        cells = domain.cells(schema[name])
-        index = cells.index(values[outside])
-        low = np.maximum(cells.first[index], want.low)
-        high = np.minimum(cells.last[index], want.high)
-        if cells.step:
-            drawn = low + np.floor(rng.random(len(low)) * (high - low + 1))
-        else:
-            drawn = low + rng.random(len(low)) * (high - low)
-        drawn = domain.round_to_resolution(schema[name], drawn)
-        numbers[name] = values.copy()
-        numbers[name][outside] = np.clip(drawn, want.low, want.high)
-    return numbers

@@ -55,7 +55,7 @@ def to_numbers(column: Column, series: pd.Series) -> FloatArray:
     if column.kind == "datetime":
         steps = _steps(column, stamps(series, column.format))
         return np.where(np.isnan(steps), MISSING, np.floor(steps))
-    values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    values = as_floats(series)
     return np.where(np.isnan(values), MISSING, values)
 
 
@@ -116,30 +116,26 @@ def storage(column: Column, series: pd.Series) -> str:
 def private_storage(column: Column, series: pd.Series) -> str:
     """The dtype in which synthetic values are stored, whatever single rows hold.
 
-    One missing value turns whole numbers into floats and booleans into objects;
-    one decimal turns a column of whole numbers into floats. Tables that differ
-    in one row get one dtype here.
+    One missing value turns whole numbers into floats and booleans into objects, one decimal whole
+    numbers into floats, one text anything into objects. So the dtype follows from the column's
+    declaration. Only that it is pandas' own category dtype, or has a time zone, is taken from the
+    table: no single value decides that.
     """
-    name = storage(column, series)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return f"category {'ordered' if series.dtype.ordered else 'unordered'}"
     kinds = {type(category) for category in column.categories}
-    if name.startswith("category"):
-        return name
-    if len(kinds) > 1:  # whole numbers, until the first decimal or text
-        return "float64" if kinds == {int, float} else "object"
-    if column.kind == "continuous" and name.lower().startswith(("int", "uint")):
-        return "float64"
-    if not column.missing:
-        return name
-    if column.kind == "integer" or kinds == {int}:
-        return "Int64"
-    if column.kind == "boolean" or kinds == {bool}:
-        return "boolean"
-    if name != "object":
-        return name
-    # a column of nothing but gaps is of objects too
     if column.kind == "datetime":
-        return TEXT if column.format else "datetime64[us]"
-    return TEXT if kinds == {str} else "float64"
+        if column.format:
+            return TEXT
+        zoned = isinstance(series.dtype, pd.DatetimeTZDtype)
+        return f"datetime64[us, {series.dt.tz}]" if zoned else "datetime64[us]"
+    if column.kind == "integer" or kinds == {int}:
+        return "Int64" if column.missing else "int64"
+    if column.kind == "boolean" or kinds == {bool}:
+        return "boolean" if column.missing else "bool"
+    if column.kind == "continuous" or kinds in ({float}, {int, float}):
+        return "float64"
+    return TEXT if kinds == {str} else "object"
 
 
 class Grid:
@@ -273,7 +269,7 @@ def unreadable(column: Column, series: pd.Series) -> NDArray[np.bool_]:
     if column.kind in ("categorical", "boolean"):
         return np.zeros(len(series), dtype=bool)
     if column.kind != "datetime":
-        return known & ~np.isfinite(_as_floats(series))
+        return known & ~np.isfinite(as_floats(series))
     if column.format is None and _holds_text(series):
         return known
     return known & stamps(series, column.format).isna().to_numpy()
@@ -316,7 +312,7 @@ def _rules(column: Column, series: pd.Series) -> list[tuple[NDArray[np.bool_], s
                 f"a value is not a whole number of steps ({step_of(column)}) after the minimum",
             ),
         ]
-    values = _as_floats(series)
+    values = as_floats(series)
     bounds = f"[{column.minimum}, {column.maximum}]"
     rules += [
         (np.isnan(values) & ~absent, f"a value is not a number; allowed are numbers in {bounds}"),
@@ -332,10 +328,10 @@ def _holds_text(series: pd.Series) -> bool:
     return any(isinstance(value, str) for value in series.dropna())
 
 
-def _as_floats(series: pd.Series) -> FloatArray:
+def as_floats(series: pd.Series) -> FloatArray:
     """Numbers of a numeric series; text is no number, even when it looks like one."""
-    if pd.api.types.is_datetime64_any_dtype(series.dtype):
-        return np.full(len(series), np.nan)
+    if series.dtype.kind in "mM" or pd.api.types.is_datetime64_any_dtype(series.dtype):
+        return np.full(len(series), np.nan)  # dates and durations are no numbers
     if not pd.api.types.is_numeric_dtype(series.dtype):
         series = series.map(lambda v: np.nan if isinstance(v, str) else v)
     numeric = pd.to_numeric(series, errors="coerce")
@@ -368,7 +364,7 @@ def clip(column: Column, series: pd.Series) -> pd.Series:
         nearest = from_numbers(column, np.where(np.isnan(numbers), MISSING, numbers))
         nearest = _stored_as(column, nearest, str(series.dtype))
         return series.where(~wrong, nearest.set_axis(series.index))
-    values = _as_floats(series)
+    values = as_floats(series)
     wrong = _outside(values, column)
     if not wrong.any():
         return series

@@ -110,10 +110,37 @@ class Leaves:
         )
         return finer, parent
 
-    def draw(self, numbers: FloatArray, codes: Places, rng: np.random.Generator) -> FloatArray:
+    def between(self, low: float, high: float) -> Leaves:
+        """What of the leaves lies between two numbers, both included; shares shrink with them."""
+        step = step_size(self.column)
+        ends = (low, high)
+        if step:
+            ends = (np.rint(low / step), np.rint(high / step) + 1)
+        first, last = np.maximum(self.low, ends[0]), np.minimum(self.high, ends[1])
+        width = self.high - self.low
+        kept = np.clip(last - first, 0, None) / np.where(width > 0, width, 1.0)
+        point = (width <= 0) & (self.low >= ends[0]) & (self.low <= ends[1])
+        kept = np.where(point, 1.0, kept)
+        if not step and low == high:  # a single number of a column without a grid
+            kept = ((self.low <= low) & (low <= self.high)).astype(float)
+        first, last = np.where(kept > 0, first, self.low), np.where(kept > 0, last, self.low)
+        return Leaves(self.column, self.cell, first, last, self.share * kept, self.heap)
+
+    def part(self) -> FloatArray:
+        """The share of each cell that its leaves make up."""
+        return np.bincount(self.cell, self.share).astype(float)
+
+    def draw(
+        self,
+        numbers: FloatArray,
+        codes: Places,
+        rng: np.random.Generator,
+        *,
+        all_cells: bool = False,
+    ) -> FloatArray:
         """Numbers drawn anew in cells that are cut: a leaf by its share, then a value in it."""
         several = np.diff(self._start) > 1
-        anew = several[codes]
+        anew = (several | all_cells)[codes]
         code = codes[anew]
         ladder = np.cumsum(self.share)
         before = np.append(0.0, ladder)[self._start[code]]

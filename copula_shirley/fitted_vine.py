@@ -32,10 +32,15 @@ SWEEPS, POLISH = 8, 6
 
 @dataclass(frozen=True)
 class Condition:
-    """What a column must be: cells ``first`` to ``last`` of the declared domain."""
+    """What a column must be: cells ``first`` to ``last`` of the declared domain.
+
+    ``low`` and ``high`` are the numbers in them that are allowed, both ends included.
+    """
 
     first: int
     last: int
+    low: float = -np.inf
+    high: float = np.inf
 
 
 @dataclass(eq=False)
@@ -170,6 +175,8 @@ class FittedVine:
                 ends = low[:, condition.first], low[:, condition.last] + width[:, condition.last]
                 bounds[j] = ends[0][label], ends[1][label]
         uniforms, weight = self.vine.draw(label, rng, bounds)
+        # the ends of a condition may cut a cell: only a part of its rows count
+        part = {j: self._between(j, condition).part() for j, condition in self._cutting(given)}
         codes: Codes = [label] * len(self.names)
         for j in self.others:
             codes[j] = self.cells(j, uniforms[j], label)
@@ -178,13 +185,32 @@ class FittedVine:
                     codes[j][:] = given[j].first
                 else:
                     codes[j] = np.clip(codes[j], given[j].first, given[j].last)
+        for j, inside in part.items():
+            weight = weight * inside[codes[j]]
         return codes, weight
+
+    def _cutting(self, given: Mapping[int, Condition]) -> list[tuple[int, Condition]]:
+        """Conditions on columns of numbers that are no missing value."""
+        return [
+            (j, condition)
+            for j, condition in given.items()
+            if self.schema[self.names[j]].kind in ("integer", "continuous", "datetime")
+            and np.isfinite(condition.low)
+        ]
+
+    def _between(self, j: int, condition: Condition) -> Leaves:
+        """The leaves of a column, cut to a condition."""
+        column = self.schema[self.names[j]]
+        leaves = self.leaves.get(column.name) or Leaves.of(column, self.grid.cells[column.name])
+        return leaves.between(condition.low, condition.high)
 
     def weigh(self, codes: Codes, weight: FloatArray, sweeps: int) -> FloatArray:
         """Weights of the tilt for drawn rows; sets the factors at the fit."""
-        keys = [self.table_cells(target.variables, codes) for target in self.targets]
+        # the smallest tables last: what a sweep leaves behind fits the margins
+        targets = sorted(self.targets, key=lambda target: -len(target.variables))
+        keys = [self.table_cells(target.variables, codes) for target in targets]
         start = weight * (self.total / weight.sum())
-        weights, factors = tilt(keys, self.targets, start, self.kappa, sweeps, self.factors)
+        weights, factors = tilt(keys, targets, start, self.kappa, sweeps, self.factors)
         if self.factors is None:
             self.factors = factors
         return weights
@@ -210,6 +236,12 @@ class FittedVine:
         for name, leaves in self.leaves.items():
             drawn = leaves.draw(numbers[name], codes[self.names.index(name)], rng)
             numbers[name] = round_to_resolution(leaves.column, drawn)
+        for j, condition in self._cutting(given or {}):
+            leaves, name = self._between(j, condition), self.names[j]
+            drawn = leaves.draw(numbers[name], codes[j], rng, all_cells=True)
+            numbers[name] = np.clip(
+                round_to_resolution(leaves.column, drawn), condition.low, condition.high
+            )
         return numbers
 
     def _coarse(self) -> set[int]:

@@ -94,14 +94,14 @@ def _opendp() -> Any:
 @lru_cache(64)
 def _secure_gaussian(sigma: float) -> Any:
     dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
     return dp.m.make_gaussian(*space, scale=sigma)
 
 
 @lru_cache(64)
 def _secure_laplace(scale: float) -> Any:
     dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     return dp.m.make_laplace(*space, scale=scale)
 
 

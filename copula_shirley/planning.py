@@ -108,7 +108,9 @@ def plan(
     ledger = model._open_ledger(schema)
     budget = f"{ledger.budget or 'no noise'}; {dict(ledger.summary())['neighbours']}; {n:,} rows"
     megabytes = BYTES * n * columns / 2**20 + 150
-    return Plan(stages, budget, _notes(stages, schema), seconds, megabytes)
+    return Plan(
+        stages, budget, _notes(stages, schema, bought=problem.share < 1), seconds, megabytes
+    )
 
 
 def _rehearse(problem: Any, n: int) -> list[tuple[Query, Answer]]:
@@ -153,7 +155,7 @@ def _line(query: Query, answer: Answer, noise: Noise, n: int) -> dict[str, Any]:
     return line | {"cells": max(cells), "noise": answer.sigma, "error": min(error, 1.0)}
 
 
-def _notes(stages: pd.DataFrame, schema: Schema) -> list[str]:
+def _notes(stages: pd.DataFrame, schema: Schema, *, bought: bool) -> list[str]:
     asked = set(stages["stage"])
     notes = []
     if "tree 1" not in asked and len(schema) > 1:
@@ -173,7 +175,7 @@ def _notes(stages: pd.DataFrame, schema: Schema) -> list[str]:
             f"Margins are noisy: {float(margins.iloc[0]):.0%} of the mass of an average column is "
             "noise before smoothing. Fewer columns, coarser cells or a larger epsilon help."
         )
-    if schema.drafted:
+    if schema.drafted and not bought:
         notes.append(
             f"The domain of {len(schema.drafted)} columns was drafted from data; the ledger will "
             "call it unprotected unless it is declared or bought (domain='private')."

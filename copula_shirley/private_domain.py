@@ -1,8 +1,8 @@
 """A domain that is paid for: bounds and categories bought with a share of the budget.
 
 For columns that nobody declared. What is taken for granted is their names and how they are stored
-(numbers, dates, truth values, anything else); whole numbers that pandas stores as floats because of
-one missing value are numbers all the same.
+(numbers, dates, anything else); whole numbers that pandas stores as floats because of one missing
+value are numbers all the same.
 
 - **Numbers**: extreme quantiles are read off a noisy histogram of magnitudes (powers of two of
   either sign): bounds are the ends of the outermost magnitudes that rise above the noise. At most
@@ -29,11 +29,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from copula_shirley import domain
 from copula_shirley.domain import FloatArray
 from copula_shirley.measure import Discovery, Rounds, Tables
 from copula_shirley.schema import Column, Schema, check_table
 
-Storage = Literal["number", "date", "truth", "category"]
+Storage = Literal["number", "date", "category"]
 #: Share of the budget that buys the domain; and of delta, for categories.
 SHARE, DELTA_SHARE = 0.1, 0.1
 #: Powers of two: magnitudes below the first count as 0, above the last as the last.
@@ -51,12 +52,33 @@ DATE_STEPS = ("1D", "1h", "1s", "1us")
 MOST_CLASSES = 31
 
 
-class RawRecords:
-    """Columns as they are stored. Everything in here is private."""
+#: How a column of a kind is looked at.
+STORAGES: dict[str, Storage] = {
+    "integer": "number",
+    "continuous": "number",
+    "datetime": "date",
+    "boolean": "category",
+    "categorical": "category",
+}
 
-    def __init__(self, table: pd.DataFrame, stored: Mapping[str, Storage]) -> None:
+
+class RawRecords:
+    """Columns as they are stored. Everything in here is private.
+
+    A value of another kind than its column counts as missing, by itself.
+    """
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        stored: Mapping[str, Storage],
+        formats: Mapping[str, str | None] | None = None,
+    ) -> None:
         self._rows = len(table)
-        self.numbers = {n: _numbers(table[n], s) for n, s in stored.items() if s in _NUMERIC}
+        formats = formats or {}
+        self.numbers = {
+            n: _numbers(table[n], s, formats.get(n)) for n, s in stored.items() if s in _NUMERIC
+        }
         self.labels = {n: _labels(table[n]) for n, s in stored.items() if s == "category"}
         self.missing = {name: table[name].isna().to_numpy() for name in stored}
 
@@ -69,24 +91,21 @@ _NUMERIC = ("number", "date")
 
 def storage_of(series: pd.Series) -> Storage:
     """How a column is stored, whatever single rows hold."""
-    if isinstance(series.dtype, pd.CategoricalDtype):
+    if isinstance(series.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(series.dtype):
         return "category"
-    if pd.api.types.is_bool_dtype(series.dtype):
-        return "truth"
     if pd.api.types.is_numeric_dtype(series.dtype):
         return "number"
     return "date" if pd.api.types.is_datetime64_any_dtype(series.dtype) else "category"
 
 
-def _numbers(series: pd.Series, stored: Storage) -> FloatArray:
-    """Numbers, or days since 1970; NaN where missing."""
+def _numbers(series: pd.Series, stored: Storage, text_format: str | None = None) -> FloatArray:
+    """Numbers, or days since 1970; NaN where missing or of another kind."""
     if stored == "number":
-        values = np.asarray(series.to_numpy(dtype=float, na_value=np.nan))
+        values = domain.as_floats(series)
     else:
-        if isinstance(series.dtype, pd.DatetimeTZDtype):
-            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        days = (series - pd.Timestamp(0)) / DAY
-        values = np.asarray(days.to_numpy(dtype=float, na_value=np.nan))
+        moments = domain.stamps(series, text_format).to_numpy(dtype="datetime64[us]")
+        passed = (moments - np.datetime64(0, "us")) / np.timedelta64(1, "D")
+        values = np.where(np.isnat(moments), np.nan, passed)
     return np.asarray(np.clip(values, -(2.0**HIGHEST), 2.0**HIGHEST))
 
 
@@ -96,14 +115,24 @@ def _labels(series: pd.Series) -> pd.Series:
 
 
 def label_of(value: Any) -> Any:
-    """A value as a category: 1.0 is 1, what can be none is None."""
+    """A value as a category: 1.0 and "1" are 1, what can be none is None.
+
+    Each by itself: in a CSV file one odd text makes texts of all numbers of its column.
+    """
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, str):
+        if value in ("True", "False"):
+            return value == "True"
+        short = len(value) <= 15 and value.removeprefix("-").isdecimal()
+        return int(value) if short and str(int(value)) == value else value
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
-        return int(value) if value == int(value) else value
-    return value if isinstance(value, str | int | bool) else None
+        value = int(value) if value == int(value) else value
+    if isinstance(value, bool) or (isinstance(value, int | float) and abs(value) <= 2.0**53):
+        return value
+    return None
 
 
 # -- keys: public functions of a row ---------------------------------------------
@@ -239,7 +268,6 @@ def undeclared(table: pd.DataFrame) -> Schema:
     stand_ins: dict[Storage, dict[str, Any]] = {
         "number": {"kind": "integer", "minimum": 0, "maximum": 1},
         "date": {"kind": "datetime", "minimum": "1970-01-01", "maximum": "1970-01-02"},
-        "truth": {"kind": "boolean"},
         "category": {"kind": "categorical", "categories": (OTHER,)},
     }
     return Schema(
@@ -257,11 +285,7 @@ def learn_domain(stored: Mapping[str, Storage], target: str | None) -> Rounds[di
     """Buy the columns' domains: categories, then magnitudes, then the resolution."""
     numeric = [name for name, kind in stored.items() if kind in _NUMERIC]
     listed = [name for name, kind in stored.items() if kind == "category"]
-    columns = {
-        name: Column(name, "boolean", missing=True, provenance="private")
-        for name, kind in stored.items()
-        if kind == "truth"
-    }
+    columns: dict[str, Column] = {}
     rounds = 2 * bool(listed) + 2 * bool(numeric) - bool(listed and numeric)
     share = SHARE / max(1, rounds)
     found: list[tuple[list[Any], bool]] = []
@@ -363,16 +387,17 @@ def _inside(series: pd.Series, column: Column) -> pd.Series:
         known = labels.isin(list(column.categories))
         found = labels.where(known, column.other)
         return found.where(series.notna(), None) if column.missing else found
-    if column.kind == "boolean":
-        return series
     if column.kind == "datetime":
-        if isinstance(series.dtype, pd.DatetimeTZDtype):
-            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        dates = series.clip(column.minimum, column.maximum).dt.floor(str(column.resolution))
-        dates = dates.clip(column.minimum, column.maximum)
-        filled: pd.Series = dates if column.missing else dates.fillna(column.minimum)
-        return filled
-    values = series.to_numpy(dtype=float, na_value=np.nan)
+        moments = domain.stamps(series, column.format)
+        inside = moments.clip(column.minimum, column.maximum).dt.floor(str(column.resolution))
+        inside = inside.clip(column.minimum, column.maximum)
+        if not column.missing:
+            inside = inside.fillna(column.minimum)
+        if column.format is not None:
+            inside = inside.dt.strftime(column.format)
+        dates: pd.Series = inside
+        return dates
+    values = domain.as_floats(series)
     values = np.clip(values, float(column.minimum), float(column.maximum))
     if column.kind == "integer":
         values = np.rint(values)

@@ -18,7 +18,7 @@ import pandas as pd
 
 from copula_shirley import domain as domains
 from copula_shirley.api import Generator, Progress, RandomState, Rows, _silent
-from copula_shirley.conditions import conditions, held
+from copula_shirley.conditions import conditions
 from copula_shirley.domain import FloatArray, Grid
 from copula_shirley.errors import ArtefactError, SchemaError, SettingError
 from copula_shirley.fitted_vine import FittedVine
@@ -36,11 +36,11 @@ from copula_shirley.privacy import (
 from copula_shirley.private_domain import (
     DELTA_SHARE,
     SHARE,
+    STORAGES,
     RawRecords,
     Storage,
     brought_in,
     learn_domain,
-    storage_of,
     undeclared,
 )
 from copula_shirley.regular_vine import Edge
@@ -50,6 +50,8 @@ from copula_shirley.schema import Column, OnUnknown, Schema
 #: A target with more classes would leave too few rows in each.
 MOST_CLASSES = 32
 NO_LIMIT = 10_000
+#: Shares of less would not be told apart from rounding.
+LEAST_EPSILON = 1e-5
 
 
 class PrivateVine(Generator):
@@ -76,7 +78,7 @@ class PrivateVine(Generator):
         Measure tables beyond the vine and bring drawn rows nearer to them.
     domain : {"declared", "private"}
         Where bounds and categories come from. "private" buys those that nobody declared, of
-        columns that the schema lacks or marks as drafted, with a tenth of the budget
+        columns that the schema marks as drafted, with a tenth of the budget
         (``copula_shirley.private_domain``); without a schema it buys them all. Categories need
         a delta.
     on_unknown : {"refuse", "clip"}
@@ -149,6 +151,8 @@ class PrivateVine(Generator):
     def _check_settings(self, schema: Schema) -> None:
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
+        if self.epsilon is not None and self.epsilon < LEAST_EPSILON:
+            raise SettingError(f"epsilon ({self.epsilon!r}) must be at least {LEAST_EPSILON:g}")
         if isinstance(self.delta, bool) or not isinstance(self.delta, int | float):
             raise SettingError(f"delta ({self.delta!r}) must be a number in [0, 1)")
         if not (self.delta == 0 or 1e-100 <= self.delta < 1):
@@ -171,6 +175,9 @@ class PrivateVine(Generator):
             raise SettingError(f"on_unknown ({self.on_unknown!r}) must be refuse or clip")
         if self.domain not in ("declared", "private"):
             raise SettingError(f"domain ({self.domain!r}) must be declared or private")
+        self._check_target(schema)
+
+    def _check_target(self, schema: Schema) -> None:
         if self.target is not None and self.target not in schema.names:
             raise SettingError(
                 f"target ({self.target!r}) must be a column of the schema: "
@@ -201,7 +208,8 @@ class PrivateVine(Generator):
         schema.check_columns(table)
         table = schema.bound_people(table, self.on_unknown)
         self._stored = {
-            name: "category" if name == self.target else storage_of(table[name]) for name in bought
+            name: "category" if name == self.target else STORAGES[schema[name].kind]
+            for name in bought
         }
         self._check_delta()
         for column in schema:
@@ -210,10 +218,13 @@ class PrivateVine(Generator):
                     table = table.assign(**{column.name: domains.clip(column, table[column.name])})
                 domains.check(column, table[column.name])
         ledger = self._open_ledger(schema)
-        raw = RawRecords(table, self._stored)
+        formats = {c.name: c.format for c in schema}
+        raw = RawRecords(table, self._stored, formats)
         measure = Measure(raw, ledger, self._source, self._noise(schema), self._written)
         columns = run(learn_domain(self._stored, self.target), measure)
-        return brought_in(table, columns), _with_columns(schema, columns), ledger
+        schema = _with_columns(schema, columns)
+        bought_columns = {name: schema[name] for name in columns}
+        return brought_in(table, bought_columns), schema, ledger
 
     def _check_delta(self) -> None:
         listed = [name for name, stored in self._stored.items() if stored == "category"]
@@ -265,6 +276,8 @@ class PrivateVine(Generator):
         self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         jitter, pool = rng.spawn(2)
+        if self.random_state is None:  # nothing that is kept leads to it
+            jitter = np.random.default_rng()
         ledger.randomness = self._source.label if self._source else "no noise"
         records = Records(Grid(rows.schema).codes(rows.numbers), rows.numbers, jitter)
         noise = self._noise(rows.schema)
@@ -282,8 +295,7 @@ class PrivateVine(Generator):
         wanted = conditions(given, self.schema_)
         names = self._model.names
         cells = {names.index(name): condition.cells for name, condition in wanted.items()}
-        numbers = self._model.sample(n, rng, cells)
-        return held(numbers, wanted, self.schema_, rng)
+        return self._model.sample(n, rng, cells)
 
     def _size_to_keep(self, rows: int) -> int:
         """The noisy number of rows; the true one is private."""
@@ -376,5 +388,9 @@ class PrivateVine(Generator):
 
 
 def _with_columns(schema: Schema, columns: Mapping[str, Column]) -> Schema:
-    """A schema with some of its columns replaced."""
-    return replace(schema, columns=tuple(columns.get(c.name, c) for c in schema))
+    """A schema with the domain of some columns replaced; dates keep the format of their texts."""
+    bought = {
+        name: replace(column, format=schema[name].format) if column.kind == "datetime" else column
+        for name, column in columns.items()
+    }
+    return replace(schema, columns=tuple(bought.get(c.name, c) for c in schema))

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from copula_shirley.domain import FloatArray
 from copula_shirley.fine_margins import LeafKey, Leaves, with_shares
 from copula_shirley.fitted_vine import POOL, SWEEPS, Codes, FittedVine
-from copula_shirley.measure import Choice, Distances, Key, Noise, Records, Rounds, Tables
+from copula_shirley.keys import AllRows, GroupKey, InnovationKey
+from copula_shirley.measure import Choice, Distances, Key, Noise, Rounds, Tables
 from copula_shirley.noise import Integers
 from copula_shirley.pair_copulas import pair_copula, shrink_to
 from copula_shirley.private_margins import groups_of, mass_of, to_simplex
-from copula_shirley.regular_vine import Edge, Given, Known, RegularVine, spanning_tree
+from copula_shirley.regular_vine import Edge, Known, RegularVine, spanning_tree
 from copula_shirley.schema import Schema
 from copula_shirley.spending import (
     CELLS_PER_NOISE,
@@ -61,78 +62,6 @@ class Problem:
     share: float
     #: Of the pool at the fit; drawn independently of the rows.
     pool_seed: int
-
-
-@dataclass(frozen=True)
-class AllRows:
-    """Key of a table with one cell: the number of rows."""
-
-    names: tuple[str, ...] = ("rows",)
-    shape: tuple[int, ...] = (1,)
-
-    def cells(self, records: Records) -> NDArray[np.intp]:
-        """Every row lies in the one cell."""
-        return np.zeros(len(records), dtype=np.intp)
-
-
-@dataclass(frozen=True)
-class GroupKey:
-    """Key of a table of groups of declared cells."""
-
-    names: tuple[str, ...]
-    groups: tuple[NDArray[np.intp], ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of groups of each column."""
-        return tuple(int(groups.max()) + 1 for groups in self.groups)
-
-    def cells(self, records: Records) -> NDArray[np.intp]:
-        """The joint group of each row."""
-        cell = np.zeros(len(records), dtype=np.intp)
-        for name, groups, size in zip(self.names, self.groups, self.shape, strict=True):
-            cell = cell * size + groups[records.codes[name]]
-        return cell
-
-
-@dataclass(frozen=True)
-class InnovationKey:
-    """Key of a table of u(partner | D) and u(child | D) on an even grid.
-
-    h-functions of released tables and jitter make it a public function of each row.
-    """
-
-    model: FittedVine
-    child: int
-    partner: int
-    given: Given
-    grid: int
-    #: Pseudo-observations of the rows, shared by the keys of one fit; it dies with them.
-    kept: dict[str, tuple[Known, NDArray[np.intp]]]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The conditioned pair."""
-        return self.model.names[self.partner], self.model.names[self.child]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """An even grid."""
-        return self.grid, self.grid
-
-    def cells(self, records: Records) -> NDArray[np.intp]:
-        """The cell of each row's innovations."""
-        if "rows" not in self.kept:
-            self.kept["rows"] = self.model.uniforms(records)
-        known, label = self.kept["rows"]
-        a, b = (
-            np.minimum(
-                self.model.vine.pseudo_observation(known, v, self.given, label) * self.grid,
-                self.grid - 1,
-            ).astype(np.intp)
-            for v in (self.partner, self.child)
-        )
-        return np.asarray(a * self.grid + b)
 
 
 def learn(problem: Problem, progress: Callable[[str, float], None]) -> Rounds[FittedVine]:
@@ -407,15 +336,14 @@ class _Learner:
     def measure_extras(self) -> Rounds[None]:
         """Tables that the vine misses most, and the tilt to all noisy tables."""
         model = self.model
-        if not self.problem.tilted:
+        if not self.problem.tilted or self.plan.extras <= 0:
             yield from self._spend_rest()
+        if not self.problem.tilted:
             return
         rng = np.random.default_rng(self.problem.pool_seed)
         pool, weight = model.draw_cells(int(min(POOL * model.total, MOST_POOL)) + 1, rng)
         if self.plan.extras > 0:
             yield from self._extra_tables(pool)
-        else:
-            yield from self._spend_rest()
         model.weigh(pool, weight, SWEEPS)
 
     def _extra_tables(self, pool: Codes) -> Rounds[None]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.schema import Schema
+from copula_shirley.schema import Column, Schema
 
 CSV = (".csv",)
 PARQUET = (".parquet", ".pq")
@@ -63,7 +63,35 @@ def read_table(
         if isinstance(error, SchemaError):
             raise
         raise SchemaError(f"{str(path)!r} is not a readable table: {_reason(error)}") from None
+    for column in schema or ():
+        if column.name not in table:
+            continue
+        if _listed_numbers(column):
+            table[column.name] = _as_listed(table[column.name], column)
+        elif column.kind in ("integer", "continuous"):
+            table[column.name] = _as_numbers(table[column.name])
     return _whole(table, schema)
+
+
+def _listed_numbers(column: Column) -> bool:
+    """Whether the categories are numbers or truth values and no texts."""
+    return bool(column.categories) and not any(isinstance(c, str) for c in column.categories)
+
+
+def _as_listed(series: pd.Series, column: Column) -> pd.Series:
+    """Texts as the categories that they spell, each by itself: one odd text changes no other."""
+    spelt = {str(category): category for category in column.categories}
+    spelt |= {str(float(c)): c for c in column.categories if not isinstance(c, bool)}
+    values = [spelt.get(value, value) if isinstance(value, str) else value for value in series]
+    return pd.Series(values, series.index, dtype=object).infer_objects()
+
+
+def _as_numbers(series: pd.Series) -> pd.Series:
+    """Texts as the numbers that they spell, each by itself: one odd text changes no other."""
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        return series
+    numbers = pd.to_numeric(series, errors="coerce")
+    return series.astype(object).where(numbers.isna(), numbers)
 
 
 def _whole(table: pd.DataFrame, schema: Schema | None) -> pd.DataFrame:
@@ -116,11 +144,7 @@ def _text_columns(path: str | Path, schema: Schema | None) -> dict[Any, type]:
     """Columns to read as text: texts, dates as text, and people ("007" is not 7)."""
     if schema is None:
         return _leading_zeros(path)
-    texts = {
-        column.name
-        for column in schema
-        if column.format or any(isinstance(c, str) for c in column.categories)
-    }
+    texts = {column.name for column in schema if column.format or column.categories}
     return dict.fromkeys((texts | {schema.person}) & set(_header(path)), str)
 
 

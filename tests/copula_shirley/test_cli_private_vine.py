@@ -98,22 +98,31 @@ def test_a_condition_stands_once(
 
 
 @pytest.mark.usefixtures("here")
-def test_a_bought_domain_needs_no_schema(
+def test_what_a_draft_leaves_open_is_bought(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = "fit data.csv --domain private --epsilon 50 -q -o model.shirley"
+    """One odd text in a column of numbers is one missing value and changes no other row."""
+    assert shirley(monkeypatch, "schema data.csv -o draft.yaml") == 0
+    with Path("data.csv").open("a", encoding="utf-8") as file:
+        file.write("x,law,12.5,True,low,1\n")
+    words = "fit data.csv --schema draft.yaml --domain private --epsilon 50 -q -o model.shirley"
     assert shirley(monkeypatch, words) == 0
+    capsys.readouterr()
     assert shirley(monkeypatch, "inspect model.shirley --json") == 0
     ledger = json.loads(capsys.readouterr().out)
     assert set(ledger["domains"].values()) == {"private"} and not ledger["unprotected"]
     assert ledger["proved"]["epsilon"] == pytest.approx(50)
+    assert shirley(monkeypatch, "sample model.shirley -n 50 -q -o rows.csv") == 0
+    assert pd.read_csv("rows.csv")["age"].between(16, 127).all()
 
 
 @pytest.mark.usefixtures("here")
-def test_without_a_schema_the_label_says_unprotected(
+def test_a_drafted_schema_is_called_unprotected(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert shirley(monkeypatch, "fit data.csv -q -o model.shirley") == 0
+    assert shirley(monkeypatch, "schema data.csv -o draft.yaml") == 0
+    assert shirley(monkeypatch, "fit data.csv --schema draft.yaml -q -o model.shirley") == 0
+    capsys.readouterr()
     assert shirley(monkeypatch, "inspect model.shirley --json") == 0
     ledger = json.loads(capsys.readouterr().out)
     assert ledger["proved"] is None and len(ledger["unprotected"]) == 6
@@ -141,7 +150,8 @@ def test_a_plan_reads_no_row(
         (f"{FIT} --encoder woe", "--model copula-shirley"),
         (f"{FIT} --domain public", "domain ('public')"),
         (f"{FIT} --delta 1", "delta (1.0)"),
-        ("fit data.csv --domain private --delta 0 -o m.shirley", "delta (0)"),
+        ("fit data.csv -o m.shirley", "schema (None)"),
+        ("fit data.csv --domain private -o m.shirley", "schema (None)"),
     ],
 )
 def test_wrong_words(

@@ -31,11 +31,11 @@ from vine_drivers import (
 from copula_shirley import Budget, BudgetError, Column, Ledger, Schema, SchemaError, load
 from copula_shirley.accounting import rho_of
 from copula_shirley.domain import cells, from_numbers, private_storage, to_numbers
+from copula_shirley.keys import GroupKey
 from copula_shirley.measure import Choice, Distances, Measure, Noise, Records, Tables
 from copula_shirley.noise import SeededNoise
 from copula_shirley.privacy import NEIGHBOURS
 from copula_shirley.private_vine import PrivateVine
-from copula_shirley.rounds import GroupKey
 
 #: Chance with which a statistical test may fail; all of them are seeded, so it was drawn once.
 CHANCE = 1e-6
