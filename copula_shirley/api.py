@@ -93,6 +93,10 @@ class Generator(BaseEstimator, ABC):
         """The table on its domain, the domain, and the ledger of this fit."""
         return schema.validate(table, on_unknown=self.on_unknown), schema, self._open_ledger(schema)
 
+    def _forget(self) -> None:
+        """Before rows are looked at the old model goes: a fit that is stopped leaves none."""
+        self.__dict__.pop("ledger_", None)
+
     def _draw_given(
         self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
     ) -> dict[str, FloatArray]:
@@ -144,8 +148,6 @@ class Generator(BaseEstimator, ABC):
             raise SettingError(f"schema ({type(schema).__name__}) must be a Schema or None")
         self._check_settings(schema)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
-        # From here on the old model is gone: a fit that is stopped leaves none behind.
-        self.__dict__.pop("ledger_", None)
         table, schema, ledger = self._enter(table, schema, fit_rng)
         ledger.domains = {column.name: column.provenance for column in schema}
         for name in schema.drafted:
@@ -154,6 +156,7 @@ class Generator(BaseEstimator, ABC):
         if schema.person is not None and schema.person_provenance == "drafted":
             why = "the most rows per person were counted, not declared"
             ledger.record_unprotected("domain", f"max_rows of {schema.person}", why)
+        self._forget()
         self._sampling_rng = sampling
         self._fit(Rows.of(table, schema), ledger, fit_rng, report)
         self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}

@@ -34,7 +34,7 @@ def conditions(given: Mapping[str, Any], schema: Schema) -> dict[str, Wanted]:
     --------
     >>> schema = Schema((Column("age", "integer", minimum=0, maximum=9),))
     >>> conditions({"age": (3, 5)}, schema)["age"].cells
-    Condition(first=3, last=5)
+    Condition(first=3, last=5, low=3.0, high=5.0)
     """
     if not isinstance(given, Mapping):
         raise SettingError(f"given ({given!r}) must be a mapping from columns to values")

@@ -218,6 +218,7 @@ class PrivateVine(Generator):
                     table = table.assign(**{column.name: domains.clip(column, table[column.name])})
                 domains.check(column, table[column.name])
         ledger = self._open_ledger(schema)
+        self._forget()
         formats = {c.name: c.format for c in schema}
         raw = RawRecords(table, self._stored, formats)
         measure = Measure(raw, ledger, self._source, self._noise(schema), self._written)

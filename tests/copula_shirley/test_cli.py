@@ -263,7 +263,10 @@ def test_synthesize_from_parquet_to_parquet(place: Place) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("fit", "data.csv", "-o", "m", "--epsilon", "0"), "epsilon (0.0) must be a positive"),
+        (
+            ("fit", "data.csv", "--schema", "schema.yaml", "-o", "m", "--epsilon", "0"),
+            "epsilon (0.0) must be a positive",
+        ),
         (("sample", "absent.shirley", "-o", "out.csv"), "'absent.shirley' does not exist"),
     ],
 )
