@@ -198,37 +198,37 @@ class PrivateVine(Generator):
         self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
     ) -> tuple[pd.DataFrame, Schema, Ledger]:
         """The table on its domain, which is bought where it was not declared."""
-        seeded = rng.spawn(1)[0] if self.random_state is not None else None
-        self._source = None if self.epsilon is None else noise_of(seeded)
-        self._written = Transcript()
         bought = self._to_buy(schema)
-        self._stored = {}
-        if not bought:
-            return super()._enter(table, schema, rng)
-        schema.check_columns(table)
-        table = schema.bound_people(table, self.on_unknown)
-        self._stored = {
+        stored: dict[str, Storage] = {
             name: "category" if name == self.target else STORAGES[schema[name].kind]
             for name in bought
         }
-        self._check_delta()
-        for column in schema:
-            if column.name not in bought:
+        self._check_delta(stored)
+        if not bought:
+            table, schema, ledger = super()._enter(table, schema, rng)
+        else:
+            schema.check_columns(table)
+            table = schema.bound_people(table, self.on_unknown)
+            for column in (c for c in schema if c.name not in bought):
                 if self.on_unknown == "clip":
                     table = table.assign(**{column.name: domains.clip(column, table[column.name])})
                 domains.check(column, table[column.name])
-        ledger = self._open_ledger(schema)
+            ledger = self._open_ledger(schema)
+        # nothing was refused: only now what an earlier fit left may go
         self._forget()
-        formats = {c.name: c.format for c in schema}
-        raw = RawRecords(table, self._stored, formats)
+        seeded = rng.spawn(1)[0] if self.random_state is not None else None
+        self._source = None if self.epsilon is None else noise_of(seeded)
+        self._written, self._stored = Transcript(), stored
+        if not bought:
+            return table, schema, ledger
+        raw = RawRecords(table, stored, {c.name: c.format for c in schema})
         measure = Measure(raw, ledger, self._source, self._noise(schema), self._written)
-        columns = run(learn_domain(self._stored, self.target), measure)
+        columns = run(learn_domain(stored, self.target), measure)
         schema = _with_columns(schema, columns)
-        bought_columns = {name: schema[name] for name in columns}
-        return brought_in(table, bought_columns), schema, ledger
+        return brought_in(table, {name: schema[name] for name in columns}), schema, ledger
 
-    def _check_delta(self) -> None:
-        listed = [name for name, stored in self._stored.items() if stored == "category"]
+    def _check_delta(self, stored: Mapping[str, Storage]) -> None:
+        listed = [name for name, storage in stored.items() if storage == "category"]
         if listed and self.delta == 0 and self.epsilon is not None:
             raise SettingError(
                 f"delta (0) must be positive to find the categories of {listed[0]!r}; or declare "

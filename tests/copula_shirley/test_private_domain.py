@@ -157,3 +157,14 @@ def test_categories_need_a_delta(people: pd.DataFrame) -> None:
         model.fit(people)
     assert not hasattr(model, "ledger_")
     PrivateVine(5.0, 0, domain="private", random_state=0).fit(people[["age", "income"]])
+
+
+def test_a_refused_refit_leaves_the_model_as_it_was(
+    bought: PrivateVine, people: pd.DataFrame, people_schema: Schema, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match="'age'"):
+        bought.fit(people.assign(age=1000), people_schema)
+    bought.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.ledger_.to_dict() == bought.ledger_.to_dict()
+    assert again.schema_ == bought.schema_
