@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
 from collections.abc import Hashable
 from contextlib import ExitStack
@@ -25,6 +24,7 @@ from copula_shirley.terminal import assignment, check_apart, messages, progress_
 from evaluation.comparison import TASKS
 from evaluation.metrics import evaluate, verdict
 from evaluation.plots import plot_evaluation
+from evaluation.result import jsonable
 
 #: Heading of each part of the table, with the first letters of its metrics.
 PARTS = {
@@ -134,22 +134,7 @@ def to_json(frame: pd.DataFrame, **about: Any) -> str:
         "numpy": np.__version__,
         "xgboost": version("xgboost-cpu"),
     }
-    return json.dumps({**about, **made, "metrics": _plain(lines)}, indent=2, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold; an unbounded end of an interval is null."""
-    if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | None) else str(value)
+    return json.dumps({**about, **made, "metrics": jsonable(lines)}, indent=2, allow_nan=False)
 
 
 def _table(frame: pd.DataFrame) -> Table:

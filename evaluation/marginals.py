@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from copula_shirley import domain
 from copula_shirley.domain import FloatArray, categories
 from copula_shirley.errors import SettingError
 from copula_shirley.schema import Column, Schema
@@ -72,6 +74,59 @@ def _edges(column: Column, numbers: FloatArray, bins: int) -> tuple[float, ...]:
     edges, times = np.unique(cuts, return_counts=True)
     heaps = edges[times > 1]  # a value with the mass of a whole cell gets its own
     return tuple(map(float, np.union1d(edges, np.nextafter(heaps, -np.inf))))
+
+
+def shares(
+    real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, bins: int = BINS
+) -> dict[str, dict[str, list[Any]]]:
+    """Share of the rows in each cell of each column, to be drawn on top of each other.
+
+    Returns
+    -------
+    dict
+        By column ``labels``, ``real`` and ``synthetic``; cells that nobody fills are left out.
+    """
+    rows = rows_of("real", real, schema, strict=True)
+    others = rows_of("synthetic", synthetic, schema, strict=False)
+    binning = Binning.of(rows, schema, bins)
+    codes, theirs = binning.codes(rows), binning.codes(others)
+    found: dict[str, dict[str, list[Any]]] = {}
+    for column in schema:
+        labels = _labels(column, binning.edges[column.name])
+        sides = [
+            np.bincount(side[column.name], minlength=len(labels)) / max(len(side[column.name]), 1)
+            for side in (codes, theirs)
+        ]
+        filled = np.flatnonzero(sides[0] + sides[1])
+        found[column.name] = {
+            "labels": [labels[i] for i in filled],
+            "real": sides[0][filled].round(6).tolist(),
+            "synthetic": sides[1][filled].round(6).tolist(),
+        }
+    return found
+
+
+def _labels(column: Column, edges: Sequence[float]) -> list[str]:
+    """Names of the cells of ``Binning.codes``."""
+    if column.kind in ("categorical", "boolean"):
+        inner = [str(value) for value in categories(column)]
+    elif column.kind == "integer" and column.maximum - column.minimum < len(edges) + 2:
+        inner = [str(value) for value in range(column.minimum, column.maximum + 1)]
+    else:
+        inner = _ranges(column, edges)
+    return ["missing", *inner, "outside"]
+
+
+def _ranges(column: Column, edges: Sequence[float]) -> list[str]:
+    """Cells between edges in words; a heap's cell is its value."""
+    if not edges:
+        return ["any"]
+    values = domain.from_numbers(column, np.array(edges))
+    ends = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
+    ranges = [f"up to {ends[0]}"]
+    for low, high, start, end in zip(edges, edges[1:], ends, ends[1:], strict=False):
+        ranges.append(end if np.nextafter(low, np.inf) >= high else f"{start} to {end}")
+    return [*ranges, f"above {ends[-1]}"]
 
 
 def total_variation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,3 +80,18 @@ def advantage_interval(
     error = np.sqrt(sum(x.var() / len(x) for x in padded))
     reach = float(norm.ppf(0.975) * max(error, spread))
     return gain, (max(middle - reach, -1.0), min(middle + reach, 1.0))
+
+
+def jsonable(value: Any) -> Any:
+    """What JSON can hold; an unbounded end of an interval is null."""
+    if isinstance(value, dict):
+        return {str(key): jsonable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(entry) for entry in value]
+    if isinstance(value, np.ndarray):
+        return jsonable(value.tolist())
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | None) else str(value)

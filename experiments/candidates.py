@@ -1,0 +1,140 @@
+"""Whoever can be scored: generators of this project, anybody's class, peers elsewhere.
+
+A class from outside needs ``fit(table)`` and ``sample(n)``, no more. If its constructor has
+parameters named ``epsilon``, ``delta`` or ``random_state`` (or ``seed``) it is given them, and a
+``fit`` that takes a ``schema`` gets the declared domain too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from inspect import Parameter, signature
+from typing import Any
+
+from copula_shirley.api import Generator, find_generator, generators
+from copula_shirley.domain import categories
+from copula_shirley.errors import PrivacyWarning, SettingError
+from copula_shirley.privacy import Ledger
+from copula_shirley.schema import Schema
+from copula_shirley.shirley import CopulaShirley
+from experiments.folds import Fold
+from experiments.memory import PeakMemory
+from experiments.peers import find_peer, known_peers
+from experiments.specs import Run
+from experiments.synthesis import Candidate, Skip, Synthesis, by_its_word, resolved
+
+#: One-hot columns beyond which a vine is not tried: its pairs grow with their square.
+MOST_ONE_HOT = 150
+
+
+def find_candidate(use: str) -> Candidate:
+    """The candidate of a name: installed generator, peer, or ``module:Class``.
+
+    Raises
+    ------
+    SettingError
+        If nothing has that name.
+    """
+    if use in generators():
+        return Local(find_generator(use))
+    if use in known_peers():
+        return find_peer(use)
+    if ":" in use:
+        return Local(imported(use))
+    names = ", ".join(sorted({*generators(), *known_peers()}))
+    raise SettingError(f"generator ({use!r}) must be module:Class or one of {names}")
+
+
+def imported(use: str) -> Callable[..., Any]:
+    """The class (or function that makes a generator) behind ``module:Class``."""
+    module, _, name = use.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise SettingError(f"generator ({use!r}): {module} cannot be imported: {error}") from error
+    if not callable(found):
+        raise SettingError(f"generator ({use!r}): {module} has no class {name!r}")
+    return found  # type: ignore[no-any-return]
+
+
+class Local:
+    """A generator in this process."""
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self.make = make
+
+    def synthesize(self, fold: Fold, run: Run) -> Synthesis:
+        """Fit and sample, timed apart."""
+        generator = self._made(fold, run)
+        train = fold.train
+        if not isinstance(generator, Generator) and fold.schema.person is not None:
+            train = train.drop(columns=fold.schema.person)  # whose row it is is no attribute
+        arguments = [fold.schema] if _takes(generator.fit, "schema") else []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)  # the result says it
+            memory, start = PeakMemory(), time.perf_counter()
+            generator.fit(train, *arguments)
+            fitted = time.perf_counter()
+            seconds, peaks = {"fit": fitted - start}, {"fit": memory.peak()}
+        memory, start = PeakMemory(), time.perf_counter()
+        table = generator.sample(fold.rows)
+        seconds["sample"] = time.perf_counter() - start
+        peaks["sample"] = memory.peak()
+        ledger = getattr(generator, "ledger_", None)
+        privacy = of_ledger(ledger) if isinstance(ledger, Ledger) else by_its_word(run)
+        return Synthesis(table, seconds, peaks, privacy)
+
+    def _made(self, fold: Fold, run: Run) -> Any:
+        """The generator with the settings of a run, and what else its constructor asks for."""
+        settings = resolved(run, fold)
+        if self.make is CopulaShirley:
+            check_one_hot(settings, fold.schema)
+        seed = int(run.rng("fit").integers(2**31))
+        if "epsilon" not in settings and _takes(self.make, "epsilon"):
+            settings["epsilon"] = run.epsilon
+        for name in ("random_state", "seed"):
+            if name not in settings and _takes(self.make, name):
+                settings[name] = seed
+                break
+        if "threads" not in settings and _takes(self.make, "threads"):
+            settings["threads"] = run.threads
+        return self.make(**settings)
+
+
+def check_one_hot(settings: Mapping[str, Any], schema: Schema) -> None:
+    """Leave out a vine over more one-hot columns than can be fitted."""
+    if settings.get("encoder") != "onehot":
+        return
+    columns = sum(len(categories(c)) if c.kind == "categorical" else 1 for c in schema)
+    if columns > MOST_ONE_HOT:
+        raise Skip(
+            f"one-hot codes make {columns} columns, {columns * (columns - 1) // 2:,} pairs for the "
+            f"first tree alone; at most {MOST_ONE_HOT} columns are tried"
+        )
+
+
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    """Whether a parameter of that name can be given."""
+    try:
+        parameters = signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    return name in parameters and parameters[name].kind is not Parameter.VAR_KEYWORD
+
+
+# -- what is promised ------------------------------------------------------------
+
+
+def of_ledger(ledger: Ledger) -> dict[str, Any]:
+    """What a ledger says, in words."""
+    proved = ledger.proved
+    return {
+        "claimed": str(ledger.claimed or "nothing"),
+        "proved": "nothing" if proved is None else str(proved),
+        "summary": [list(line) for line in ledger.summary()],
+        "spends": [list(ledger.spends_table()[0]), *map(list, ledger.spends_table()[1])],
+        "unprotected": [list(line) for line in ledger.grouped_unprotected()],
+    }

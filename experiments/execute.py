@@ -1,0 +1,150 @@
+"""One run from spec to figures.
+
+The result is plain JSON values::
+
+    run         the spec                    id      its name
+    status      done, skipped, failed, timeout      reason, traceback   if not done
+    seconds     of fit, sample, evaluate, and total
+    memory      peak bytes of fit and sample beyond what was taken before
+    figures     metric -> value, better, bounds, detail (by column or pair), verdict
+    margins     column -> labels, real, synthetic: shares of the test and the synthetic rows
+    complaints  what was odd about the table, in words
+    privacy     claimed, proved, summary, spends, unprotected
+    provenance  versions, processor, commit, time
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from copula_shirley.errors import ShirleyError
+from copula_shirley.schema import Schema
+from evaluation.marginals import shares
+from evaluation.metrics import evaluate, known_metrics, verdict
+from evaluation.result import jsonable
+from experiments.candidates import find_candidate
+from experiments.datasets import DatasetError, load_dataset
+from experiments.folds import Fold, fold_of
+from experiments.specs import Run
+from experiments.synthesis import Skip
+
+Row = dict[str, Any]
+#: Parts of a metric's breakdown that are kept; triples of columns are too many.
+KEPT = ("columns", "pairs", "classes", "interval", "note", "target", "model", "guessing the mean")
+
+
+class TableError(ShirleyError):
+    """A generator returned something else than the table that it was asked for."""
+
+
+def execute(run: Run, provenance: Mapping[str, Any]) -> tuple[Row, pd.DataFrame | None]:
+    """Do one run; whatever goes wrong ends in the result.
+
+    Returns
+    -------
+    dict, DataFrame or None
+        The result, and the synthetic table if it is to be kept.
+    """
+    about = {"run": run.to_dict(), "id": run.id, "provenance": dict(provenance)}
+    start = time.perf_counter()
+    try:
+        with threadpool_limits(run.threads):
+            found, table = _execute(run)
+    except Skip as skip:
+        return {**about, "status": "skipped", "reason": str(skip)}, None
+    except Exception as error:
+        why, text = f"{type(error).__name__}: {error}", traceback.format_exc()
+        failed = {"status": "failed", "reason": why[:1000], "traceback": text[-8000:]}
+        return {**about, **failed, "seconds": {"total": time.perf_counter() - start}}, None
+    found["seconds"]["total"] = time.perf_counter() - start
+    row: Row = jsonable({**about, "status": "done", **found})
+    return row, table if run.keep_table else None
+
+
+def _execute(run: Run) -> tuple[Row, pd.DataFrame]:
+    fold = _fold(run)
+    candidate = find_candidate(run.use)
+    made = candidate.synthesize(fold, run)
+    table = checked(made.table, fold)
+    start = time.perf_counter()
+    figures, margins = score(table, fold, run)
+    seconds = {**made.seconds, "evaluate": time.perf_counter() - start}
+    return {
+        "seconds": seconds,
+        "memory": dict(made.memory),
+        "figures": figures,
+        "margins": margins,
+        "complaints": complaints(table, fold.schema),
+        "privacy": dict(made.privacy),
+    }, table
+
+
+def _fold(run: Run) -> Fold:
+    try:
+        dataset = load_dataset(run.dataset)
+    except DatasetError as error:
+        raise Skip(f"the data set is not here: {error}") from None
+    return fold_of(dataset, run)
+
+
+def checked(table: Any, fold: Fold) -> pd.DataFrame:
+    """Refuse what is not the table that was asked for."""
+    if not isinstance(table, pd.DataFrame):
+        raise TableError(f"sample returned a {type(table).__name__}; it must return a DataFrame")
+    wanted, found = list(fold.schema.names), [str(name) for name in table.columns]
+    if sorted(wanted) != sorted(found):
+        lacking = sorted(set(wanted) - set(found))
+        extra = sorted(set(found) - set(wanted))
+        raise TableError(f"wrong columns: {lacking} are lacking, {extra} are not in the schema")
+    if len(table) != fold.rows:
+        raise TableError(f"wrong number of rows: {len(table)}; {fold.rows} were asked for")
+    return table[wanted].reset_index(drop=True)
+
+
+def complaints(table: pd.DataFrame, schema: Schema) -> list[str]:
+    """What a reader should know of a table that is scored all the same."""
+    found = []
+    for column in schema:
+        gaps = int(table[column.name].isna().sum())
+        if gaps and not column.missing:
+            found.append(
+                f"{column.name}: {gaps} of {len(table)} values are missing, "
+                "where the schema allows none"
+            )
+    return found
+
+
+def score(table: pd.DataFrame, fold: Fold, run: Run) -> tuple[Row, Row]:
+    """Figures of a synthetic table, and its margins beside those of the test rows."""
+    tasks = fold.dataset.tasks
+    known = known_metrics()
+    names = [name for name in run.metrics if all(need in tasks for need in known[name].needs)]
+    seed = int(run.rng("score").integers(2**31))
+    frame = evaluate(
+        fold.train,
+        fold.test,
+        table,
+        fold.schema,
+        tasks,
+        seed,
+        metrics=names,
+        profile=run.profile,
+        threads=run.threads,
+    )
+    figures = {}
+    for line in frame.to_dict("records"):
+        detail = {key: value for key, value in line["detail"].items() if key in KEPT}
+        figures[str(line["metric"])] = {
+            "value": line["value"],
+            "better": line["better"],
+            "bounds": line["bounds"],
+            "detail": detail,
+            "verdict": verdict(line),
+        }
+    return figures, shares(fold.test, table, fold.schema)
