@@ -284,9 +284,13 @@ def _print_ledger(ledger: Ledger) -> None:
 
 
 def _add_installed_commands() -> None:
-    """Commands of packages above this one, and of outsiders: a typer function by its name."""
+    """Commands of packages above this one, and of outsiders: a typer function or app."""
     for entry in entry_points(group="copula_shirley.commands"):
-        app.command(entry.name)(entry.load())
+        found = entry.load()
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=entry.name)
+        else:
+            app.command(entry.name)(found)
 
 
 _add_installed_commands()

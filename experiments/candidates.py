@@ -84,7 +84,8 @@ class Local:
         seconds["sample"] = time.perf_counter() - start
         peaks["sample"] = memory.peak()
         ledger = getattr(generator, "ledger_", None)
-        privacy = of_ledger(ledger) if isinstance(ledger, Ledger) else by_its_word(run)
+        promised = _takes(self.make, "epsilon") or "epsilon" in dict(run.settings)
+        privacy = of_ledger(ledger) if isinstance(ledger, Ledger) else by_its_word(run, promised)
         return Synthesis(table, seconds, peaks, privacy)
 
     def _made(self, fold: Fold, run: Run) -> Any:

@@ -28,6 +28,8 @@ from experiments.datasets import list_datasets
 
 #: Whose presence is hidden: a person with all rows, or each row by itself.
 Unit = Literal["person", "row"]
+#: Whether a grid is run as it is, or with what it names under ``quick``.
+Size = Literal["quick", "full"]
 #: Grids that ship with the project, by name.
 GRIDS = Path(__file__).parent / "grids"
 #: What YAML may say for a fit without noise; the thesis writes epsilon = 0 for it.
@@ -216,7 +218,7 @@ class Grid:
     gigabytes: float = 8.0
 
     @classmethod
-    def read(cls, config: str | Path) -> Grid:
+    def read(cls, config: str | Path, size: Size = "full") -> Grid:
         """A grid from a YAML file, or by the name of one that ships with the project."""
         file = Path(config)
         if file.suffix not in (".yaml", ".yml"):
@@ -230,15 +232,19 @@ class Grid:
             reason = getattr(error, "strerror", None) or "not a text in UTF-8"
             raise GridError(f"config {str(config)!r} cannot be read: {reason}") from None
         try:
-            return cls.from_dict(load_yaml(text), file.stem)
+            return cls.from_dict(load_yaml(text), file.stem, size)
         except ShirleyError as error:
             raise GridError(f"config {str(config)!r}: {error}") from None
 
     @classmethod
-    def from_dict(cls, entry: Any, name: str) -> Grid:
-        """A grid from the content of its YAML."""
+    def from_dict(cls, entry: Any, name: str, size: Size = "full") -> Grid:
+        """A grid from the content of its YAML; what stands under ``quick`` is for that size."""
         if not isinstance(entry, dict):
             raise GridError(f"a grid ({type(entry).__name__}) must be a mapping of settings")
+        quick = _mapping(entry.get("quick") or {}, "quick")
+        entry = {key: value for key, value in entry.items() if key != "quick"}
+        if size == "quick":
+            entry |= quick
         known = [field.name for field in fields(cls)]
         for key in entry:
             if key not in known:

@@ -55,18 +55,17 @@ def resolved(run: Run, fold: Fold) -> dict[str, Any]:
     return settings
 
 
-def by_its_word(run: Run, claim: str = "epsilon {epsilon:g}") -> dict[str, Any]:
+def by_its_word(run: Run, promised: bool, claim: str = "epsilon {epsilon:g}") -> dict[str, Any]:
     """What a generator that keeps no ledger promises: we know of no proof."""
-    claimed = (
-        "nothing"
-        if run.epsilon is None
-        else f"{claim.format(epsilon=run.epsilon)}, by its own word"
-    )
+    claimed = "nothing"
+    if promised and run.epsilon is not None:
+        claimed = f"{claim.format(epsilon=run.epsilon)}, by its own word"
     why = "not known: it keeps no ledger, and its code was not reviewed by us"
+    proved = "not known" if claimed != "nothing" else "nothing"
     return {
         "claimed": claimed,
-        "proved": "not known",
-        "summary": [["claimed", claimed], ["proved", why]],
+        "proved": proved,
+        "summary": [["claimed", claimed], ["proved", why if proved == "not known" else proved]],
         "spends": [],
         "unprotected": [],
     }

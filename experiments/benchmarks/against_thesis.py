@@ -14,7 +14,7 @@ import pandas as pd
 from copula_shirley import CopulaShirley, PrivacyWarning
 from evaluation import kolmogorov_smirnov, spearman_drift
 from experiments import load_dataset
-from experiments.showcase import split_fold
+from experiments.folds import first_fold
 
 #: Spearman coefficients A-B to A-F, then A-F where A < 0 and where A > 0.
 REFERENCE = [0.9150, -0.9565, 0.2319, -0.1701, 0.4018, 0.7881, -0.1137]
@@ -46,7 +46,8 @@ def main() -> None:
         print(f"  {name:<10}", "  ".join(f"{value:+.3f}" for value in row))
 
     adult = load_dataset("adult")
-    train, test = split_fold(adult)
+    fold = first_fold(adult)
+    train, test = fold.train, fold.test
     print("Adult, epsilon 1, WOE, truncation 2, against the test fold")
     for name, settings in ADULT_VARIANTS.items():
         model = CopulaShirley(1.0, target="salary", random_state=0, **settings)

@@ -42,7 +42,7 @@ from evaluation import Membership, evaluate, membership_inference
 from evaluation.membership import TINY, _draw, _in_order, share_of_members
 from evaluation.plain import plain_codes
 from experiments import load_dataset
-from experiments.showcase import split_fold
+from experiments.folds import first_fold
 
 FASTER, LIMIT, TIMES_FITS = 20.0, 1e9, 5.0
 RUNS = 3
@@ -233,7 +233,8 @@ class Clock:
 def evaluation() -> bool:
     """Time ``evaluate`` and the fits in it; whether the target is met."""
     adult = load_dataset("adult")
-    train, test = split_fold(adult)
+    fold = first_fold(adult)
+    train, test = fold.train, fold.test
     synthetic = resampled(adult.table, len(adult.table), SEED)
     print(f"evaluate: Adult, {len(train)} + {len(test)} rows, {len(synthetic)} synthetic ones")
     best, best_fits = np.inf, np.inf

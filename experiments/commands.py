@@ -1,0 +1,136 @@
+"""``shirley experiments``: list, run, look at and report the runs of a grid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from copula_shirley.errors import SettingError
+from copula_shirley.terminal import check_apart, messages, screen
+from experiments.display import Display, print_failures, status_table
+from experiments.on_dask import run_on_dask
+from experiments.report import write_report
+from experiments.runner import exit_code, run_all
+from experiments.specs import Grid, Run
+from experiments.store import STATUSES, Row, Store, tidy
+from experiments.supervise import Limits
+
+app = typer.Typer(no_args_is_help=True, help="Run a grid of generators, data sets and epsilons.")
+
+Config = Annotated[str, typer.Argument(help="A grid: a .yaml file, or the name of one of ours.")]
+Results = Annotated[
+    Path | None,
+    typer.Option("--results", help="Folder of the results; shirley-results/NAME by default."),
+]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Runs at a time.")]
+Again = Annotated[
+    list[str] | None,
+    typer.Option(help="Make runs with this status once more: failed, timeout, skipped."),
+]
+Dask = Annotated[str | None, typer.Option(help="Send the runs to this Dask scheduler.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+@app.command("list")
+def list_runs(config: Config) -> None:
+    """Print every run of a grid; nothing is run."""
+    runs = Grid.read(config).runs()
+    for run in runs:
+        screen.print(escape(f"{run.id}  {run}"), soft_wrap=True, highlight=False)
+    messages.print(f"{len(runs)} runs")
+
+
+@app.command("run")
+def run_grid(
+    config: Config,
+    results: Results = None,
+    jobs: Jobs = None,
+    again: Again = None,
+    dask: Dask = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run a grid; what has ended before is not run again. Exit code 1 if something failed."""
+    grid = Grid.read(config)
+    store = Store(results or default_folder(grid))
+    rows = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
+    conclude(grid.runs(), rows, store, quiet)
+
+
+@app.command()
+def status(config: Config, results: Results = None) -> None:
+    """Show how many runs of a grid are done, failed and open."""
+    grid = Grid.read(config)
+    runs, store = grid.runs(), Store(results or default_folder(grid))
+    rows = store.rows(runs)
+    screen.print(status_table(runs, rows))
+    print_failures(rows, screen)
+    if exit_code(rows):
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    config: Config,
+    results: Results = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML to write.")] = Path(
+        "report.html"
+    ),
+    csv: Annotated[Path | None, typer.Option(help="Also all figures as one tidy table.")] = None,
+) -> None:
+    """Write the report of all runs that have ended: one HTML file."""
+    grid = Grid.read(config)
+    check_apart([Path(config)], [output, csv])
+    store = Store(results or default_folder(grid))
+    rows = store.rows(grid.runs())
+    if not rows:
+        raise SettingError(f"results ({str(store.folder)!r}) must hold at least one ended run")
+    write_report(rows, output, grid.title)
+    messages.print(f"Report written to {escape(str(output.resolve()))}", soft_wrap=True)
+    if csv is not None:
+        tidy(rows).to_csv(csv, index=False)
+        messages.print(f"Figures written to {escape(str(csv))}", soft_wrap=True)
+
+
+# -- what the commands share -----------------------------------------------------
+
+
+def default_folder(grid: Grid) -> Path:
+    """Where results go unless somebody says otherwise."""
+    return Path("shirley-results") / grid.name
+
+
+def make(
+    grid: Grid,
+    store: Store,
+    *,
+    jobs: int | None = None,
+    again: list[str] | None = None,
+    dask: str | None = None,
+    quiet: bool = False,
+) -> list[Row]:
+    """Make the runs of a grid with a display."""
+    for word in again or ():
+        if word not in STATUSES[1:]:
+            raise SettingError(f"--again ({word!r}) must be one of {', '.join(STATUSES[1:])}")
+    if jobs is not None and jobs < 1:
+        raise SettingError(f"--jobs ({jobs}) must be 1 or more")
+    runs = grid.runs()
+    limits = Limits(grid.minutes * 60, grid.gigabytes * 2**30)
+    ended = [row for row in store.rows(runs) if row["status"] not in (again or ())]
+    with Display(len(runs), ended, quiet) as display:
+        if dask is not None:
+            return run_on_dask(dask, runs, store, limits, display, again or ())
+        return run_all(runs, store, limits, display, jobs, again or ())
+
+
+def conclude(runs: list[Run], rows: list[Row], store: Store, quiet: bool) -> None:
+    """Say how it went; exit code 1 with the list if something failed."""
+    if not quiet:
+        screen.print(status_table(runs, rows))
+        messages.print(f"Results are in {escape(str(store.folder))}", soft_wrap=True)
+    print_failures(rows, messages)
+    if exit_code(rows):
+        raise typer.Exit(1)

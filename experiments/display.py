@@ -1,0 +1,161 @@
+"""What people see of a grid while it runs and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+
+import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column, Table
+
+from copula_shirley.terminal import messages
+from experiments.specs import Run
+from experiments.store import Row, tidy
+
+#: How many of the runs under way are named.
+NAMED = 2
+STYLES = {"done": "green", "skipped": "yellow", "failed": "red", "timeout": "red"}
+
+
+class Display:
+    """A bar with what is running, done and failed and the time left; lines if nobody watches.
+
+    Failures are told at once, each on a line of its own.
+    """
+
+    def __init__(self, total: int, ended: Sequence[Row], quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.live = messages.is_terminal and not quiet
+        self._total = total
+        self._counts = dict.fromkeys(STYLES, 0)
+        for row in ended:
+            self._counts[row["status"]] += 1
+        self._running: dict[Run, None] = {}
+        self._lock = Lock()
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=messages,
+            disable=not self.live,
+            transient=True,
+        )
+        self._bar = self._bars.add_task("runs", total=total - len(ended))
+
+    def __enter__(self) -> Display:
+        self._bars.start()
+        self._tell()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def started(self, run: Run) -> None:
+        """A run began."""
+        with self._lock:
+            self._running[run] = None
+            self._tell()
+
+    def ended(self, run: Run, row: Row) -> None:
+        """A run came to an end."""
+        with self._lock:
+            self._running.pop(run, None)
+            self._counts[row["status"]] += 1
+            self._bars.advance(self._bar)
+            self._tell()
+            if not self.quiet and (not self.live or row["status"] != "done"):
+                self._line(run, row)
+
+    def _line(self, run: Run, row: Row) -> None:
+        status, number = row["status"], sum(self._counts.values())
+        seconds = row.get("seconds", {}).get("total")
+        text = f"{seconds:.1f} s" if status == "done" else str(row["reason"]).splitlines()[0]
+        messages.print(
+            f"[{number}/{self._total}] [{STYLES[status]}]{status}[/] {escape(f'{run}: {text}')}",
+            soft_wrap=True,
+            highlight=False,
+        )
+
+    def _tell(self) -> None:
+        words = [f"{n} {status}" for status, n in self._counts.items() if n]
+        names = [str(run) for run in list(self._running)[:NAMED]]
+        more = len(self._running) - len(names)
+        text = ", ".join([*words, f"{len(self._running)} running"])
+        shown = "; ".join(names) + (f" and {more} more" if more > 0 else "")
+        self._bars.update(self._bar, description=escape(f"{text} ({shown})" if shown else text))
+
+
+def status_table(runs: Sequence[Run], rows: Sequence[Row]) -> Table:
+    """How many runs of each generator and data set ended in which way."""
+    table = Table("data set", "generator", *STYLES, "open")
+    ended = {row["id"]: row["status"] for row in rows}
+    groups: dict[tuple[str, str], list[str]] = {}
+    for run in runs:
+        name = f"{run.generator} {run.variant}".strip()
+        groups.setdefault((run.dataset, name), []).append(ended.get(run.id, "open"))
+    for (dataset, name), statuses in groups.items():
+        numbers = [statuses.count(status) for status in (*STYLES, "open")]
+        table.add_row(dataset, escape(name), *(str(n) if n else "" for n in numbers))
+    return table
+
+
+def print_failures(rows: Sequence[Row], console: Console) -> None:
+    """Every run that failed, ran out of time or was skipped, with its reason."""
+    for row in rows:
+        if row["status"] != "done":
+            style, run = STYLES[row["status"]], Run.from_dict(row["run"])
+            reason = str(row["reason"]).splitlines()[0]
+            console.print(
+                f"[{style}]{row['status']}[/] {escape(f'{run}: {reason}')}",
+                soft_wrap=True,
+                highlight=False,
+            )
+
+
+#: What the leaderboard shows, and its headings.
+SHOWN = {
+    "ks": "KS",
+    "spearman_drift": "drift",
+    "tvd2": "tvd2",
+    "tvd3": "tvd3",
+    "mcc_binary": "MCC",
+    "mcc_multiclass": "MCC multi",
+    "rmse": "RMSE",
+    "membership_hamming_all": "attack",
+    "fit_seconds": "fit s",
+}
+
+
+def leaderboard(rows: Sequence[Row]) -> list[Table]:
+    """Means over folds and seeds, a table per data set; who failed is in it too."""
+    frame = tidy(rows)
+    frame["epsilon"] = frame["epsilon"].astype(float)
+    frame["name"] = (frame["generator"] + " " + frame["variant"]).str.strip()
+    tables = []
+    for dataset, part in frame.groupby("dataset", sort=False):
+        shown = {name: head for name, head in SHOWN.items() if name in set(part["metric"])}
+        table = Table(
+            "generator", "epsilon", "claimed", "proved", *shown.values(), title=str(dataset)
+        )
+        for (epsilon, name), own in part.groupby(["epsilon", "name"], sort=False, dropna=False):
+            means = own.groupby("metric")["value"].mean()
+            cells = [f"{means[metric]:.3g}" if metric in means else "-" for metric in shown]
+            done = own[own["status"] == "done"]
+            proved = str(done["proved"].iloc[0]) if len(done) else own["status"].iloc[0]
+            table.add_row(
+                escape(str(name)), "off" if pd.isna(epsilon) else f"{epsilon:g}", proved, *cells
+            )
+        tables.append(table)
+    return tables

@@ -1,0 +1,165 @@
+"""Run a grid: in parallel, resumable, each run with limits, every ending on record."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any, Protocol
+
+from joblib import Parallel, delayed
+
+from experiments.execute import execute
+from experiments.provenance import provenance
+from experiments.specs import Run
+from experiments.store import Row, Store
+from experiments.supervise import Ended, Limits, log_end, stopped_by_signals, supervise
+
+#: Variables that tell numerical libraries how many threads to take, read when they load.
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Watcher(Protocol):
+    """Somebody who is told what is going on."""
+
+    def started(self, run: Run) -> None:
+        """A run began."""
+
+    def ended(self, run: Run, row: Row) -> None:
+        """A run came to an end."""
+
+
+def run_all(
+    runs: Sequence[Run],
+    store: Store,
+    limits: Limits,
+    watcher: Watcher,
+    jobs: int | None = None,
+    again: Sequence[str] = (),
+) -> list[Row]:
+    """Make the runs that have not ended yet, and give the results of all.
+
+    Parameters
+    ----------
+    runs : list of Run
+    store : Store
+    limits : Limits
+        Of each run.
+    watcher : Watcher
+    jobs : int, optional
+        Runs at a time; by default as many as the cores give threads to.
+    again : list of str
+        Statuses ("failed", "timeout", "skipped") whose runs are made once more.
+    """
+    todo = open_runs(runs, store, again)
+    stop, made_by = Event(), provenance()
+    threads = max((run.threads for run in runs), default=1)
+    with few_threads(threads), stopped_by_signals(stop):
+        work = (delayed(_one)(run, store, limits, watcher, made_by, stop) for run in todo)
+        # threads that only wait for the processes of their runs
+        Parallel(n_jobs=jobs or default_jobs(runs), backend="threading", batch_size=1)(work)
+    return store.rows(runs)
+
+
+def open_runs(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> list[Run]:
+    """The runs that have not ended, or that are to be made again."""
+    store.open()
+    todo = []
+    for run in runs:
+        row = store.get(run)
+        if row is not None and row["status"] in again:
+            store.forget(run)
+            row = None
+        if row is None:
+            todo.append(run)
+    return todo
+
+
+def default_jobs(runs: Sequence[Run]) -> int:
+    """Runs at a time so that each has the threads that it asks for."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max((cores or 1) // max((run.threads for run in runs), default=1), 1)
+
+
+@contextmanager
+def few_threads(threads: int) -> Iterator[None]:
+    """Numerical libraries of new processes take so many threads."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _one(
+    run: Run,
+    store: Store,
+    limits: Limits,
+    watcher: Watcher,
+    made_by: Mapping[str, Any],
+    stop: Event,
+) -> None:
+    if stop.is_set():
+        return
+    watcher.started(run)
+    row = run_apart(run, store, limits, made_by, stop)
+    if row is not None:
+        watcher.ended(run, row)
+
+
+def run_apart(
+    run: Run, store: Store, limits: Limits, made_by: Mapping[str, Any], stop: Event
+) -> Row | None:
+    """Make one run in a process of its own; None if it was stopped.
+
+    The process writes its own result. If it dies without one, the reason is written here.
+    """
+    with ExitStack() as after:
+        folder = Path(after.enter_context(tempfile.TemporaryDirectory(prefix="shirley-")))
+        log = folder / "log"
+        arguments = (run.to_dict(), str(store.folder), dict(made_by))
+        ended = supervise(make_run, arguments, log, limits, stop)
+        row = store.get(run)
+        if row is None and ended.how != "stopped":
+            row = _died(run, ended, limits, log, made_by)
+            store.put(run, row)
+        return row
+
+
+def make_run(entry: dict[str, Any], folder: str, made_by: dict[str, Any]) -> None:
+    """Make one run and keep its result; called in a process of its own."""
+    run = Run.from_dict(entry)
+    row, table = execute(run, made_by)
+    Store(folder).put(run, row, table)
+
+
+def _died(run: Run, ended: Ended, limits: Limits, log: Path, made_by: Mapping[str, Any]) -> Row:
+    about: Row = {"run": run.to_dict(), "id": run.id, "provenance": dict(made_by)}
+    if ended.how == "timeout":
+        reason = f"took more than {limits.seconds:g} seconds and was stopped"
+        return {**about, "status": "timeout", "reason": reason}
+    if ended.how == "memory":
+        reason = f"took more than {limits.bytes / 2**30:g} GB of memory and was stopped"
+    else:
+        reason = f"its process died with exit code {ended.code} and left no result"
+    return {**about, "status": "failed", "reason": reason, "traceback": log_end(log)}
+
+
+def counts(rows: Sequence[Row], total: int) -> dict[str, int]:
+    """How many runs ended in which way, and how many are open."""
+    found = Counter(row["status"] for row in rows)
+    return {**found, "open": total - len(rows)}
+
+
+def exit_code(rows: Sequence[Row]) -> int:
+    """1 if something failed or ran out of time."""
+    return int(any(row["status"] in ("failed", "timeout") for row in rows))
