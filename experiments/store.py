@@ -32,6 +32,8 @@ AXES = (
     "profile",
     "use",
 )
+#: Columns of the tidy frame that say where a figure came from.
+ORIGIN = ("commit", "dirty", "time", "made_by", "id")
 
 
 class Store:
@@ -96,7 +98,8 @@ def tidy(rows: Iterable[Row]) -> pd.DataFrame:
     """One line per run and figure; a run that is not done has one line without a figure.
 
     Columns: those of ``AXES``, ``settings`` (JSON), ``status``, ``reason``, ``claimed``,
-    ``proved``, ``metric``, ``value``. Seconds and megabytes are figures too: ``fit_seconds``,
+    ``proved``, where it came from (``commit``, ``dirty``, ``time``, ``made_by``, ``id``),
+    ``metric``, ``value``. Seconds and megabytes are figures too: ``fit_seconds``,
     ``sample_seconds``, ``evaluate_seconds``, ``fit_megabytes``, ``sample_megabytes``.
     """
     lines = []
@@ -110,14 +113,26 @@ def tidy(rows: Iterable[Row]) -> pd.DataFrame:
             "reason": row.get("reason", ""),
             "claimed": privacy.get("claimed", ""),
             "proved": privacy.get("proved", ""),
-            "commit": row.get("provenance", {}).get("commit", ""),
+            **_origin(row),
         }
         figures = figures_of(row)
         lines += [{**about, "metric": name, "value": value} for name, value in figures.items()]
         if not figures:
             lines.append({**about, "metric": "", "value": None})
-    columns = [*AXES, "settings", "status", "reason", "claimed", "proved", "commit"]
+    columns = [*AXES, "settings", "status", "reason", "claimed", "proved", *ORIGIN]
     return pd.DataFrame(lines, columns=[*columns, "metric", "value"])
+
+
+def _origin(row: Row) -> dict[str, Any]:
+    """Where a result came from, as texts; ``made_by`` has all versions and the processor."""
+    made_by = row.get("provenance", {})
+    versions = {"Python": made_by.get("python", ""), **made_by.get("versions", {})}
+    words = [f"{name} {version}" for name, version in versions.items() if version]
+    return {
+        **{name: made_by.get(name, "") for name in ("commit", "dirty", "time")},
+        "made_by": ", ".join([*words, *filter(None, [made_by.get("processor", "")])]),
+        "id": row.get("id", ""),
+    }
 
 
 def figures_of(row: Row) -> dict[str, float]:
