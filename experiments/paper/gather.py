@@ -1,0 +1,144 @@
+"""From result folders or a CSV file to the frame that the paper is drawn from, and to its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from copula_shirley.artefact import atomic_path
+from copula_shirley.errors import SettingError
+from experiments.datasets import load_dataset
+from experiments.paper import document, figures, scatter, tables
+from experiments.paper.claims import verdicts
+from experiments.paper.coefficients import SCATTER_AXES, scatter_rows, with_coefficients
+from experiments.paper.drawing import save
+from experiments.paper.printed import EXPERIMENTS
+from experiments.paper.scores import Scores, prepared
+from experiments.specs import Grid
+from experiments.store import Store, tidy
+
+#: Beside ``reproduction.md``: all figures as one tidy table, and rows for the scatter plots.
+RESULTS, SCATTER = "results.csv", "scatter.csv"
+DOCUMENT = "reproduction.md"
+
+
+def gather(
+    grids: Mapping[str, Grid], stores: Mapping[str, Store]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The runs that have ended: the frame, and rows drawn from the made set."""
+    frames, made = [], {}
+    for name, grid in grids.items():
+        runs = grid.runs()
+        frame = tidy(stores[name].rows(runs))
+        frame.insert(0, "experiment", name)
+        if len(frame):
+            frames.append(frame.astype(object))
+        if name == "multivariate":
+            files = {run.id: stores[name].table_path(run) for run in runs}
+            made = {key: pd.read_parquet(path) for key, path in files.items() if path.is_file()}
+    if not frames:
+        raise SettingError("results must hold at least one ended run")
+    frame = with_coefficients(pd.concat(frames, ignore_index=True), made)
+    return prepared(frame), scatter_rows(prepared(frame), made)
+
+
+def read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The frame of an earlier reproduction, and the rows beside it if they are there.
+
+    Raises
+    ------
+    SettingError
+        If the file cannot be read or is no tidy frame.
+    """
+    frame = prepared(_csv(path))
+    beside = path.parent / SCATTER
+    if not beside.is_file():
+        return frame, pd.DataFrame(columns=[*SCATTER_AXES, *"ABCDEF"])
+    rows = _csv(beside)
+    lacking = [name for name in (*SCATTER_AXES, *"ABCDEF") if name not in rows.columns]
+    if lacking:
+        raise SettingError(f"{str(beside)!r} must have the columns {lacking}")
+    for name in rows.columns.drop("generator"):
+        try:
+            rows[name] = rows[name].replace("", "nan").astype(float)
+        except ValueError:
+            raise SettingError(f"{str(beside)!r}: column {name!r} must hold numbers") from None
+    return frame, rows
+
+
+def _csv(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_csv(path, dtype=str, keep_default_na=False)
+    except OSError as error:
+        raise SettingError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
+    except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError):
+        raise SettingError(f"{str(path)!r} must be a CSV file with a tidy frame") from None
+
+
+def narrowed(frame: pd.DataFrame, names: list[str], datasets: list[str]) -> pd.DataFrame:
+    """Only some experiments, and only some data sets (the made set always)."""
+    chosen = frame["experiment"].isin(names)
+    if datasets:
+        chosen &= frame["dataset"].isin([*datasets, "made"])
+    found = frame[chosen].reset_index(drop=True)
+    if found.empty:
+        raise SettingError(f"results hold no run of {', '.join(names)} on these data sets")
+    return found
+
+
+def write_all(frame: pd.DataFrame, rows: pd.DataFrame, folder: Path) -> Path:
+    """Write figures, tables, verdicts and the document; give the document's path."""
+    scores = Scores(frame)
+    places = {part: folder / part for part in ("figures", "tables")}
+    for place in places.values():
+        place.mkdir(parents=True, exist_ok=True)
+    write_csv(frame, folder / RESULTS)
+    if len(rows):
+        write_csv(rows, folder / SCATTER)
+    drawn = figures.draw_all(scores)
+    if scores.datasets("multivariate"):
+        drawn |= scatter.draw_scatter(load_dataset("made").table, rows)
+    pictures = {
+        number: save(figure, places["figures"], f"figure_{number}")[0]
+        for number, figure in drawn.items()
+    }
+    found = verdicts(scores)
+    write_csv(document.verdict_table(found), places["tables"] / "verdicts.csv")
+    made = {"5_1": tables.table_5_1(scores), "5_2": tables.table_5_2(scores)}
+    for number, table in made.items():
+        if len(table):
+            write_csv(table, places["tables"] / f"table_{number}.csv")
+            text = document.markdown_table(table) + "\n"
+            write_text(text, places["tables"] / f"table_{number}.md")
+    parts = document.parts_of(scores, found, made, pictures)
+    write_text(document.as_html(parts), folder / "reproduction.html")
+    write_text(document.as_markdown(parts, folder), folder / DOCUMENT)
+    return folder / DOCUMENT
+
+
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write a table, all of it or nothing."""
+    with atomic_path(path) as partial:
+        table.to_csv(partial, index=False)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text, all of it or nothing."""
+    with atomic_path(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def known(names: list[str]) -> list[str]:
+    """The named experiments in the order of the chapter; all of them if none is named.
+
+    Raises
+    ------
+    SettingError
+        If there is no experiment of that name.
+    """
+    for name in names:
+        if name not in EXPERIMENTS:
+            raise SettingError(f"experiment ({name!r}) must be one of {', '.join(EXPERIMENTS)}")
+    return [name for name in EXPERIMENTS if not names or name in names]

@@ -1,0 +1,203 @@
+"""The tidy frame as the paper's figures and verdicts read it: by fold, in pairs, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isnan, nan, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+from copula_shirley.errors import SettingError
+from experiments.paper.printed import DATASETS, GENERATORS, REAL
+
+#: Columns of texts; an empty cell of a CSV file is an empty text.
+TEXTS = ("experiment", "dataset", "generator", "variant", "status", "reason", "claimed", "proved")
+ORIGIN_TEXTS = ("unit", "profile", "commit", "dirty", "time", "made_by", "id", "metric")
+NUMBERS = ("epsilon", "fold", "seed", "folds", "rows", "value")
+#: Fewer folds are no evidence against anything.
+FEWEST_FOLDS = 3
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over folds with its 95 % interval and its range; one fold has no interval."""
+
+    mean: float
+    low: float
+    high: float
+    folds: int
+    least: float = nan
+    most: float = nan
+
+    @property
+    def reach(self) -> float:
+        """Half the width of the interval, 0 if there is none."""
+        return 0.0 if isnan(self.high) else self.high - self.mean
+
+    @property
+    def whiskers(self) -> tuple[float, float]:
+        """How far to draw below and above the mean.
+
+        Two folds have an interval thirteen times as wide as their distance; what is drawn is the
+        folds themselves.
+        """
+        if self.folds >= FEWEST_FOLDS:
+            return self.mean - self.low, self.high - self.mean
+        return (self.mean - self.least, self.most - self.mean) if self.folds == 2 else (0.0, 0.0)
+
+    def __truediv__(self, unit: float) -> Estimate:
+        """The estimate in another unit."""
+        parts = (self.mean, self.low, self.high, self.least, self.most)
+        mean, low, high, least, most = (part / unit for part in parts)
+        return Estimate(mean, low, high, self.folds, least, most)
+
+    def __neg__(self) -> Estimate:
+        """The other way round."""
+        return Estimate(-self.mean, -self.high, -self.low, self.folds, -self.most, -self.least)
+
+
+def estimate(values: Iterable[float]) -> Estimate:
+    """Mean and 95 % interval of Student's t.
+
+    The training rows of two folds overlap, so that the interval is somewhat too narrow.
+
+    Examples
+    --------
+    >>> found = estimate([1.0, 2.0, 3.0])  # 2 -+ 4.303 * 1 / sqrt(3)
+    >>> round(found.low, 3), found.mean, round(found.high, 3), found.folds
+    (-0.484, 2.0, 4.484, 3)
+    """
+    numbers = np.asarray(list(values), dtype=float)
+    numbers = numbers[~np.isnan(numbers)]
+    if not len(numbers):
+        return Estimate(nan, nan, nan, 0)
+    mean = float(numbers.mean())
+    ends = float(numbers.min()), float(numbers.max())
+    if len(numbers) == 1:
+        return Estimate(mean, nan, nan, 1, *ends)
+    reach = student.ppf(0.975, len(numbers) - 1) * numbers.std(ddof=1) / sqrt(len(numbers))
+    return Estimate(mean, mean - float(reach), mean + float(reach), len(numbers), *ends)
+
+
+def prepared(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with texts and numbers where they belong, also after a trip through CSV.
+
+    Raises
+    ------
+    SettingError
+        If a column is lacking.
+    """
+    lacking = [name for name in (*TEXTS, *ORIGIN_TEXTS, *NUMBERS) if name not in frame.columns]
+    if lacking:
+        raise SettingError(f"figures must have the columns of a tidy frame; {lacking} are lacking")
+    frame = frame.copy()
+    for name in (*TEXTS, *ORIGIN_TEXTS):
+        frame[name] = frame[name].astype(object).where(frame[name].notna(), "").map(str)
+    for name in NUMBERS:
+        try:
+            frame[name] = pd.Series([_number(v) for v in frame[name]], frame.index, dtype=float)
+        except (TypeError, ValueError):
+            raise SettingError(f"figures: column {name!r} must hold numbers") from None
+    return frame.reset_index(drop=True)
+
+
+def _number(value: Any) -> float:
+    """A number, or none; texts are read by Python, which gives back what was written."""
+    return nan if value is None or value is pd.NA or value == "" else float(value)
+
+
+class Scores:
+    """Figures of the runs that are done.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What ``prepared`` gave.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+        self.done = frame[frame["status"] == "done"]
+        keys = ["experiment", "metric", "dataset", "generator", "variant"]
+        self._parts = {
+            key: part.assign(epsilon=part["epsilon"].fillna(np.inf))
+            .groupby(["fold", "seed", "epsilon"])["value"]
+            .mean()
+            for key, part in self.done.groupby(keys, sort=False)
+        }
+
+    def datasets(self, experiment: str) -> list[str]:
+        """The data sets with at least one figure, in the order of the thesis."""
+        part = self.done[self.done["experiment"] == experiment]
+        found = list(dict.fromkeys(part["dataset"]))
+        return sorted(found, key=lambda name: (*DATASETS, name).index(name))
+
+    def generators(self, experiment: str, dataset: str) -> list[str]:
+        """Generators with figures, ours last, without ``real``."""
+        part = self.done[self.done["experiment"] == experiment]
+        found = list(dict.fromkeys(part.loc[part["dataset"] == dataset, "generator"]))
+        found = [name for name in found if name != REAL]
+        return sorted(found, key=lambda name: (*GENERATORS, name).index(name))
+
+    def variants(self, experiment: str) -> list[str]:
+        """Varied settings in the order in which they ran, without ``real``."""
+        part = self.frame[(self.frame["experiment"] == experiment) & (self.frame["variant"] != "")]
+        return list(dict.fromkeys(part["variant"]))
+
+    def epsilons(self, experiment: str, dataset: str | None = None) -> list[float]:
+        """Epsilons from off (infinite) to the smallest, of all generators but ``real``."""
+        part = self.done[self.done["experiment"] == experiment]
+        part = part[part["generator"] != REAL]
+        if dataset is not None:
+            part = part[part["dataset"] == dataset]
+        return sorted(part["epsilon"].fillna(np.inf).unique(), reverse=True)
+
+    def values(
+        self,
+        experiment: str,
+        metric: str,
+        dataset: str,
+        generator: str,
+        variant: str = "",
+        epsilon: float | None = None,
+    ) -> pd.Series[float]:
+        """One figure by fold, seed and epsilon; empty if nobody has it."""
+        key = (experiment, metric, dataset, generator, variant)
+        part = self._parts.get(key)
+        if part is None:
+            index = pd.MultiIndex.from_arrays([[], [], []], names=["fold", "seed", "epsilon"])
+            return pd.Series(np.empty(0), index=index)
+        if epsilon is not None:
+            part = part[part.index.get_level_values("epsilon") == epsilon]
+        return part
+
+    def estimate(
+        self,
+        experiment: str,
+        metric: str,
+        dataset: str,
+        generator: str,
+        variant: str = "",
+        epsilon: float | None = None,
+    ) -> Estimate:
+        """Mean over folds with its interval; seeds (and epsilons) of a fold are averaged first."""
+        part = self.values(experiment, metric, dataset, generator, variant, epsilon)
+        return estimate(part.groupby("fold").mean())
+
+
+def paired(
+    first: pd.Series[float], second: pd.Series[float], on: Sequence[str] = ("fold", "seed")
+) -> Estimate:
+    """Interval of first less second over the folds that both have.
+
+    Values that agree in ``on`` are subtracted, then each fold is averaged.
+    """
+    left, right = (part.groupby(list(on)).mean() for part in (first, second))
+    both = left.index.intersection(right.index)
+    if both.empty:
+        return estimate([])
+    return estimate((left.loc[both] - right.loc[both]).groupby("fold").mean())

@@ -1,0 +1,247 @@
+"""Verdicts on made-up frames: each rule where it holds, where it fails, where nothing is known."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from paper_frames import lines, lost, models, ratios, scores
+
+from experiments.paper.claims import CLAIMS, verdicts
+from experiments.paper.coefficients import PAIRS, PREFIX
+from experiments.paper.document import verdict_table
+from experiments.paper.findings import Finding, Status, Verdict, decide, judged
+from experiments.paper.multivariate_claims import reference
+from experiments.paper.scores import Scores, prepared
+
+KEYS = {claim.key: claim for claim in CLAIMS}
+
+
+def verdict(key: str, frame: Scores) -> Verdict:
+    return decide(KEYS[key], frame)
+
+
+def test_claims_have_names_of_their_own_and_a_rule() -> None:
+    assert len(KEYS) == len(CLAIMS) > 40
+    assert all(claim.rule and claim.text and claim.place for claim in CLAIMS)
+
+
+@pytest.mark.parametrize(
+    ("answers", "needs", "folds", "expected"),
+    [
+        (("holds", "holds"), "all", 5, "confirmed"),
+        (("holds", "fails"), "all", 5, "not confirmed"),
+        (("holds", "open"), "all", 5, "not confirmed"),
+        (("holds", "open"), "all", 2, "cannot be tested here"),
+        (("holds", "holds", "fails"), "most", 5, "confirmed"),
+        (("holds", "fails"), "most", 5, "not confirmed"),
+        (("holds", "open", "open"), "most", 2, "cannot be tested here"),
+        (("holds", "open", "open"), "most", 3, "not confirmed"),
+        (("fails", "open"), "all", 1, "not confirmed"),
+    ],
+)
+def test_how_comparisons_make_a_verdict(
+    answers: tuple[str, ...], needs: str, folds: int, expected: Status
+) -> None:
+    findings = [Finding(word, "", folds) for word in answers]  # type: ignore[arg-type]
+    assert judged(findings, needs) == expected  # type: ignore[arg-type]
+
+
+def test_nothing_at_all_can_be_tested_on_an_empty_frame() -> None:
+    empty = Scores(prepared(pd.DataFrame(models()).iloc[:0]))
+    found = verdicts(empty)
+    assert {each.status for each in found} == {"cannot be tested here"}
+    assert "The experiment ratio was not run." in {each.sentence for each in found}
+
+
+# -- settings --------------------------------------------------------------------
+
+
+def ks(*values: float) -> dict[str, dict[str, float]]:
+    return {split: {"ks": v} for split, v in zip(("0.1", "0.5", "0.9"), values, strict=True)}
+
+
+def test_ks_rises_with_the_copula_share() -> None:
+    found = verdict("ratio-ks", scores(ratios(ks(0.05, 0.03, 0.01))))
+    assert found.status == "confirmed"
+    assert (
+        "split 0.1 0.050, split 0.9 0.010, difference +0.040 (+0.040 to +0.040)" in found.sentence
+    )
+
+
+def test_ks_that_falls_or_does_not_move_is_not_confirmed() -> None:
+    assert verdict("ratio-ks", scores(ratios(ks(0.01, 0.03, 0.05)))).status == "not confirmed"
+    noisy = [
+        *lines("ratio", "COPULA-SHIRLEY", {"ks": 0.05}, variant="split 0.1", noise=0.1),
+        *lines("ratio", "COPULA-SHIRLEY", {"ks": 0.01}, variant="split 0.9"),
+    ]
+    found = verdict("ratio-ks", scores(noisy))
+    assert found.status == "not confirmed" and "[open]" in found.sentence
+
+
+@pytest.mark.parametrize(("folds", "words"), [((0,), "One fold"), ((0, 1), "2 folds do not")])
+def test_few_folds_decide_nothing(folds: tuple[int, ...], words: str) -> None:
+    noisy = [
+        *lines("ratio", "COPULA-SHIRLEY", {"ks": 0.05}, variant="split 0.1", folds=folds),
+        *lines(
+            "ratio", "COPULA-SHIRLEY", {"ks": 0.01}, variant="split 0.9", folds=folds, noise=0.1
+        ),
+    ]
+    found = verdict("ratio-ks", scores(noisy))
+    assert found.status == "cannot be tested here" and found.sentence.startswith(words)
+
+
+def test_alike_is_within_the_margin() -> None:
+    assert verdict("ratio-stable", scores(ratios(ks(0.05, 0.045, 0.04)))).status == "confirmed"
+    assert verdict("ratio-stable", scores(ratios(ks(0.10, 0.045, 0.04)))).status == "not confirmed"
+
+
+def test_rmse_is_alike_relative_to_the_lowest() -> None:
+    near = {split: {"rmse": value} for split, value in (("0.1", 104.0), ("0.9", 100.0))}
+    far = {split: {"rmse": value} for split, value in (("0.1", 106.0), ("0.9", 100.0))}
+    assert verdict("ratio-stable", scores(ratios(near))).status == "confirmed"
+    assert verdict("ratio-stable", scores(ratios(far))).status == "not confirmed"
+
+
+def encoders(**mcc: float) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = []
+    for name, value in mcc.items():
+        figures = {"mcc_binary": value, "mcc_multiclass": value}
+        found += lines("encoders", "COPULA-SHIRLEY", figures, variant=f"encoder {name}")
+    return found
+
+
+def test_the_worst_encoder() -> None:
+    assert verdict("ordinal-worst", scores(encoders(ordinal=0.1, woe=0.3, glmm=0.2))).status == (
+        "confirmed"
+    )
+    found = verdict("ordinal-worst", scores(encoders(ordinal=0.25, woe=0.3, glmm=0.2)))
+    assert found.status == "not confirmed"
+    assert "2 of 4 comparisons hold, 2 fail" in found.sentence
+
+
+def test_why_ours_differs_stands_only_where_it_does() -> None:
+    better, worse = (verdict("woe-glmm", scores(encoders(woe=woe, glmm=0.2))) for woe in (0.3, 0.1))
+    assert better.status == "confirmed" and worse.status == "not confirmed"
+    told = list(verdict_table([better, worse])["numbers"])
+    assert "binary target" not in told[0] and "binary target" in told[1]
+
+
+def test_a_deeper_vine_that_is_not_shown_to_be_better() -> None:
+    def levels(deep: float, noise: float = 0.0, folds: tuple[int, ...] = (0, 1, 2)) -> Scores:
+        two = {"variant": "truncation 2", "folds": folds}
+        whole = {"variant": "truncation none", "folds": folds, "noise": noise}
+        return scores(
+            lines("truncation", "COPULA-SHIRLEY", {"ks": 0.1}, **two),  # type: ignore[arg-type]
+            lines("truncation", "COPULA-SHIRLEY", {"ks": deep}, **whole),  # type: ignore[arg-type]
+        )
+
+    assert verdict("deep-not-better", levels(0.2)).status == "confirmed"
+    assert verdict("deep-not-better", levels(0.05)).status == "not confirmed"
+    assert verdict("deep-not-better", levels(0.05, noise=0.1)).status == "confirmed"
+    assert verdict("deep-not-better", levels(0.05, 0.1, (0, 1))).status == "cannot be tested here"
+
+
+def test_one_hot_left_out_on_texas_and_on_its_stand_in() -> None:
+    reason = "one-hot codes make 5375 columns"
+
+    def frame(dataset: str) -> Scores:
+        return scores(
+            lines("encoders", "COPULA-SHIRLEY", {"ks": 0.1}, dataset=dataset, variant="a"),
+            [lost("encoders", "COPULA-SHIRLEY", "skipped", reason, dataset=dataset,
+                  variant="encoder onehot")],
+        )  # fmt: skip
+
+    assert verdict("onehot-texas", frame("texas")).status == "confirmed"
+    found = verdict("onehot-texas", frame("diabetes130"))
+    assert found.status == "cannot be tested here"
+    assert (
+        "stand-in diabetes130 it would be: confirmed" in found.sentence and reason in found.sentence
+    )
+
+
+# -- generators ------------------------------------------------------------------
+
+
+def two(metric: str, shirley: float, bayes: float, dataset: str = "compas") -> Scores:
+    parts = [
+        lines("models", name, {metric: value}, dataset=dataset, epsilon=epsilon)
+        for name, value in (("COPULA-SHIRLEY", shirley), ("PrivBayes", bayes))
+        for epsilon in (None, 1.0, 0.1)
+    ]
+    return scores(*parts)
+
+
+def test_higher_mcc_and_lower_ks_are_better() -> None:
+    assert verdict("privbayes-over-shirley", two("mcc_binary", 0.1, 0.3)).status == "confirmed"
+    assert verdict("privbayes-over-shirley", two("mcc_binary", 0.3, 0.1)).status == "not confirmed"
+    found = verdict("shirley-ks", two("ks", 0.1, 0.3))
+    assert found.status == "confirmed" and "3 of 3 comparisons hold" in found.sentence
+    assert verdict("shirley-ks", two("ks", 0.3, 0.1)).status == "not confirmed"
+
+
+def test_texas_is_decided_on_texas_and_only_told_on_the_stand_in() -> None:
+    key = "shirley-protects-texas"
+    frame = two("membership_hamming", 0.5, 0.6, "texas")
+    assert verdict(key, frame).status == "confirmed"
+    found = verdict(key, two("membership_hamming", 0.5, 0.6, "diabetes130"))
+    assert found.status == "cannot be tested here" and "would be: confirmed" in found.sentence
+    found = verdict(key, two("membership_hamming", 0.5, 0.6))
+    assert found.sentence == "Texas may not be passed on and is not here."
+
+
+def test_lower_epsilon_and_lower_risk() -> None:
+    def risk(off: float, small: float) -> Scores:
+        names = ("COPULA-SHIRLEY", "PrivBayes")
+        return scores(
+            *(lines("models", n, {"membership_hamming": off}, epsilon=None) for n in names),
+            *(lines("models", n, {"membership_hamming": small}, epsilon=0.01) for n in names),
+        )
+
+    assert verdict("epsilon-risk", risk(0.5, 0.5)).status == "confirmed"
+    found = verdict("epsilon-risk", risk(0.6, 0.5))
+    assert found.status == "not confirmed"
+    assert "0.600 at epsilon off, 0.500 at 0.01, fall +0.100" in found.sentence
+
+
+def test_failure_in_classification_has_a_bound() -> None:
+    for value, status in ((0.0, "confirmed"), (0.2, "not confirmed")):
+        part = lines("models", "DP-Histogram", {"mcc_binary": value}, folds=(0, 1, 2, 3, 4))
+        assert verdict("histogram-fails", scores(part)).status == status
+
+
+def test_steadier_over_epsilon() -> None:
+    parts = [
+        lines("models", name, {"ks": base * step}, epsilon=epsilon)
+        for name, step in (("COPULA-SHIRLEY", 1), ("PrivBayes", 3))
+        for epsilon, base in ((None, 0.1), (1.0, 0.2))
+    ]
+    assert verdict("steadier-privbayes", scores(*parts)).status == "confirmed"
+    assert verdict("steadier-copula", scores(*parts)).status == "cannot be tested here"
+
+
+def test_the_closest_in_the_coefficients() -> None:
+    def coefficients(shirley: float, bayes: float) -> Scores:
+        parts = []
+        for name, off in (("COPULA-SHIRLEY", shirley), ("PrivBayes", bayes)):
+            figures = {
+                f"{PREFIX}{pair}": truth + off
+                for pair, truth in zip(PAIRS, reference(), strict=True)
+            }
+            parts.append(lines("multivariate", name, figures, dataset="made"))
+        return scores(*parts)
+
+    assert verdict("closest-four", coefficients(0.05, 0.2)).status == "confirmed"
+    found = verdict("closest-four", coefficients(0.2, 0.05))
+    assert found.status == "not confirmed" and "closest in 0.000" in found.sentence
+    assert verdict("privbayes-halves", coefficients(0.2, 0.05)).status == "confirmed"
+
+
+def test_theorem_4_1_is_read_from_the_ledgers() -> None:
+    found = verdict("theorem-4.1", scores(models()))
+    assert found.status == "not confirmed"
+    assert "3 runs claim an epsilon, the ledgers of 0 prove it" in found.sentence
+    assert all(f"({letter})" in found.sentence for letter in "abcd")
+    kept = lines("models", "COPULA-SHIRLEY", {"ks": 0.1}, proved="epsilon 1")
+    assert verdict("theorem-4.1", scores(kept)).status == "confirmed"
+    off = lines("models", "COPULA-SHIRLEY", {"ks": 0.1}, epsilon=None)
+    assert verdict("theorem-4.1", scores(off)).status == "cannot be tested here"

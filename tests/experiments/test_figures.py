@@ -1,0 +1,151 @@
+"""Figures from tiny frames: lines, labels, what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from paper_frames import METRICS, all_metrics, lines, lost, models, ratios, scores
+
+from experiments.paper.drawing import save
+from experiments.paper.figures import draw_all, draw_epsilons, draw_overall, draw_settings
+from experiments.paper.printed import COLOURS, PANELS
+from experiments.paper.scatter import draw_drawn, draw_made, draw_scatter
+
+SPLITS = {"0.1": all_metrics(0.1), "0.5": all_metrics(0.2), "0.9": all_metrics(0.3)}
+
+
+def labels(figure: Any) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def ticks(axis: Any) -> list[str]:
+    return [text.get_text() for text in axis.get_xticklabels()]
+
+
+def test_figure_5_1_has_six_panels_a_line_per_data_set_and_the_raw_line() -> None:
+    more = [{**line, "dataset": "adult"} for line in ratios(SPLITS)]
+    figure = draw_settings(scores(ratios(SPLITS), more), "5_1")
+    assert figure is not None
+    assert len(figure.axes) == len(PANELS)
+    for axis in figure.axes:
+        assert len(axis.containers) == 2  # one errorbar per data set
+        assert ticks(axis) == ["0.1", "0.5", "0.9"]
+        dotted = [line for line in axis.lines if line.get_linestyle() == ":"]
+        assert len(dotted) == 2
+    assert labels(figure)[:2] == ["COMPAS", "Adult"]
+    assert "raw data's" in figure.axes[4].get_title()  # RMSE of two sets shares a panel
+
+
+def test_points_are_the_means() -> None:
+    figure = draw_settings(scores(ratios(SPLITS)), "5_1")
+    assert figure is not None
+    line = figure.axes[0].containers[0].lines[0]
+    assert list(line.get_ydata()) == pytest.approx([0.1, 0.2, 0.3])
+    raw = next(line for line in figure.axes[0].lines if line.get_linestyle() == ":")
+    assert raw.get_ydata()[0] == pytest.approx(0.01)
+
+
+def test_truncation_levels_stand_in_order() -> None:
+    parts = [
+        lines("truncation", "COPULA-SHIRLEY", all_metrics(0.1), variant=f"truncation {level}")
+        for level in ("none", "auto", "2", "1", "10")
+    ]
+    figure = draw_settings(scores(*parts), "5_4")
+    assert figure is not None and ticks(figure.axes[0]) == ["1", "2", "10", "none", "auto"]
+
+
+def test_a_skipped_encoder_leaves_its_place_empty() -> None:
+    part = lines("encoders", "COPULA-SHIRLEY", all_metrics(0.1), variant="encoder woe")
+    gone = lost("encoders", "COPULA-SHIRLEY", "skipped", "too many", variant="encoder onehot")
+    figure = draw_settings(scores(part, [gone]), "5_2")
+    assert figure is not None and ticks(figure.axes[0]) == ["woe", "onehot"]
+    assert np.isnan(figure.axes[0].containers[0].lines[0].get_ydata()[1])
+
+
+def test_a_line_per_generator_over_epsilon_in_its_colour_with_its_guarantee() -> None:
+    figure = draw_epsilons(scores(models()), "compas", "5_5")
+    assert figure is not None
+    axis = figure.axes[0]
+    assert len(axis.containers) == 5
+    assert ticks(axis) == ["off", "0.1"]
+    colours = [each.lines[0].get_color() for each in axis.containers]
+    assert colours == [COLOURS[name] for name in list(COLOURS)[:5]]
+    named = labels(figure)
+    assert named[0] == "COPULA-SHIRLEY: claims epsilon 0.1, proves nothing"
+    assert named[4].startswith("PrivateVine (ours, not in the thesis)")
+    assert "raw data" in named
+
+
+def test_the_stand_in_says_so_and_texas_comes_first() -> None:
+    stand_in = draw_all(scores(models(["diabetes130"])))["5_6"]
+    assert "stand-in for Texas" in stand_in.get_suptitle()
+    both = draw_all(scores(models(["diabetes130", "texas"])))["5_6"]
+    assert both.get_suptitle().startswith("Figure 5.6: Texas over")
+
+
+def test_bars_from_lowest_to_highest() -> None:
+    figure = draw_overall(scores(models(["compas", "adult"])))
+    assert figure is not None
+    bars = [patch for each in figure.axes[0].containers for patch in each.patches]
+    assert len(bars) == 2 * 5
+    assert bars[0].get_y() == pytest.approx(0.1 * 0)  # COPULA-SHIRLEY, noise off
+    assert bars[0].get_height() == pytest.approx(0.05)
+    assert labels(figure).count("PrivBayes") == 1
+
+
+def test_what_is_missing_is_left_out() -> None:
+    assert draw_all(scores(ratios(SPLITS))).keys() == {"5_1"}
+    found = draw_all(scores(models(folds=(0,))))
+    assert found.keys() == {"5_5", "5_8"}
+    assert "one fold has no interval" in found["5_5"].get_suptitle()
+    only = lines("models", "PrivBayes", {"ks": 0.1}, epsilon=1.0)  # no real, no other metric
+    assert draw_epsilons(scores(only), "compas") is not None
+    gone = [lost("models", "PrivBayes", "failed", "it broke")]
+    assert draw_all(scores(gone)) == {}
+
+
+def test_figures_can_be_saved_twice_with_the_same_bytes(tmp_path: Path) -> None:
+    paths = [
+        save(draw_settings(scores(ratios(SPLITS)), "5_1"), tmp_path, name) for name in ("a", "a")
+    ]
+    assert [path.suffix for path in paths[0]] == [".png", ".svg"]
+    first = [path.read_bytes() for path in paths[0]]
+    save(draw_settings(scores(ratios(SPLITS)), "5_1"), tmp_path, "a")
+    assert [path.read_bytes() for path in paths[0]] == first
+
+
+def made_rows(rows: int = 50) -> pd.DataFrame:
+    return pd.DataFrame(np.random.default_rng(0).normal(size=(rows, 6)), columns=list("ABCDEF"))
+
+
+def test_scatter_plots_of_the_made_set_and_of_each_generator() -> None:
+    made = made_rows()
+    assert len(draw_made(made).axes) == 36
+    rows = pd.concat(
+        [
+            made.assign(generator=name, epsilon=epsilon)
+            for name in ("PrivateVine", "COPULA-SHIRLEY")
+            for epsilon in (float("nan"), 1.0)
+        ]
+    )
+    found = draw_scatter(made, rows)
+    assert list(found) == ["5_9", "5_10_epsilon_off", "5_10_epsilon_1"]
+    axes = found["5_10_epsilon_1"].axes
+    assert len(axes) == 3 * 5
+    names = [axes[i].get_ylabel() for i in (0, 5, 10)]
+    assert names == ["made set", "COPULA-SHIRLEY", "PrivateVine\n(ours)"]
+    assert draw_drawn(made, rows, 8.0) is None
+    assert list(draw_scatter(made, rows.iloc[:0])) == ["5_9"]
+
+
+def test_the_attack_panel_has_the_highest_score_lightly() -> None:
+    assert "membership_hamming_max" in METRICS
+    figure = draw_settings(scores(ratios(SPLITS)), "5_1")
+    assert figure is not None
+    light = [line for line in figure.axes[5].lines if line.get_alpha() not in (None, 1)]
+    assert len(light) == 1
+    assert list(light[0].get_ydata()) == pytest.approx([0.16, 0.26, 0.36])

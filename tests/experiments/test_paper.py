@@ -1,0 +1,213 @@
+"""Intervals, pairs, coefficients and tables, by hand."""
+
+from __future__ import annotations
+
+from math import isnan, sqrt
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from paper_frames import lines, lost, models, scores
+
+from copula_shirley.errors import SettingError
+from experiments.datasets import load_dataset
+from experiments.paper import printed
+from experiments.paper.coefficients import (
+    PAIRS,
+    SHOWN_ROWS,
+    coefficients,
+    scatter_rows,
+    with_coefficients,
+)
+from experiments.paper.gather import read, write_csv
+from experiments.paper.scores import Scores, estimate, paired, prepared
+from experiments.paper.tables import failures, origins, table_5_1, table_5_2, table_of_models
+from experiments.store import tidy
+
+# -- estimates -------------------------------------------------------------------
+
+
+def test_the_interval_of_three_folds_by_hand() -> None:
+    # mean 2, standard deviation 1, t(2, .975) = 4.302653
+    found = estimate([1.0, 2.0, 3.0])
+    assert found.mean == 2.0
+    assert found.high == pytest.approx(2 + 4.302653 / sqrt(3), abs=1e-5)
+    assert found.low == pytest.approx(2 - 4.302653 / sqrt(3), abs=1e-5)
+    assert found.whiskers == pytest.approx((4.302653 / sqrt(3),) * 2, abs=1e-5)
+
+
+def test_one_fold_has_no_interval_and_two_are_drawn_as_they_are() -> None:
+    one, two = estimate([3.0]), estimate([1.0, 2.0])
+    assert isnan(one.low) and one.reach == 0.0 and one.whiskers == (0.0, 0.0)
+    assert two.high - two.mean == pytest.approx(12.7062 * sqrt(0.5) / sqrt(2), rel=1e-4)
+    assert two.whiskers == (0.5, 0.5)
+    assert estimate([]).folds == 0
+
+
+def test_seeds_of_a_fold_are_averaged_first() -> None:
+    first = lines("models", "PrivBayes", {"ks": 0.0}, folds=(0, 1), seed=0)
+    second = lines("models", "PrivBayes", {"ks": 1.0}, folds=(0,), seed=1)
+    found = scores(first, second).estimate("models", "ks", "compas", "PrivBayes")
+    assert found.folds == 2
+    assert found.mean == pytest.approx((0.5 + 0.01) / 2)
+
+
+def test_pairs_take_the_folds_and_epsilons_that_both_have() -> None:
+    parts = [
+        lines("models", "PrivBayes", {"ks": 0.5}, epsilon=1.0, folds=(0, 1, 2)),
+        lines("models", "PrivBayes", {"ks": 9.0}, epsilon=8.0, folds=(0, 1, 2)),
+        lines("models", "DP-Copula", {"ks": 0.2}, epsilon=1.0, folds=(1, 2, 3)),
+    ]
+    frame = scores(*parts)
+    first, second = (
+        frame.values("models", "ks", "compas", name) for name in ("PrivBayes", "DP-Copula")
+    )
+    found = paired(first, second, ("fold", "seed", "epsilon"))
+    assert found.folds == 2
+    assert found.mean == pytest.approx(0.3)
+
+
+# -- the frame -------------------------------------------------------------------
+
+
+def test_a_frame_survives_csv(tmp_path: Path) -> None:
+    found = [*models(), lost("models", "PrivBayes", "failed", "x", epsilon=None)]
+    frame = prepared(pd.DataFrame(found))
+    frame.loc[0, "value"] = 0.1 + 0.2  # 0.30000000000000004
+    write_csv(frame, tmp_path / "results.csv")
+    again, rows = read(tmp_path / "results.csv")
+    pd.testing.assert_frame_equal(frame, again, check_dtype=False, check_exact=True)
+    assert rows.empty
+
+
+def test_a_frame_that_lacks_columns_is_refused() -> None:
+    with pytest.raises(SettingError, match="'proved'"):
+        prepared(pd.DataFrame(models()).drop(columns="proved"))
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    frame = pd.DataFrame(models()).astype({"value": object})
+    frame.loc[0, "value"] = "many"
+    with pytest.raises(SettingError, match="'value' must hold numbers"):
+        prepared(frame)
+
+
+def test_tidy_says_where_figures_came_from() -> None:
+    axes = ("dataset", "generator", "variant", "epsilon", "fold", "seed", "folds", "rows")
+    run = {**dict.fromkeys((*axes, "unit", "profile", "use"), "x"), "settings": {}}
+    made_by = {
+        "commit": "abc", "dirty": True, "time": "now", "python": "3.11.7",
+        "versions": {"numpy": "2.4.6", "opendp": ""}, "processor": "a chip",
+    }  # fmt: skip
+    row = {"run": run, "id": "x-1", "status": "failed", "reason": "no", "provenance": made_by}
+    line = tidy([row]).iloc[0]
+    assert line["made_by"] == "Python 3.11.7, numpy 2.4.6, a chip"
+    assert (line["commit"], line["dirty"], line["time"], line["id"]) == ("abc", True, "now", "x-1")
+
+
+# -- coefficients and tables ----------------------------------------------------------
+
+
+def test_the_seven_coefficients_by_hand() -> None:
+    table = pd.DataFrame(
+        {
+            "A": [-3.0, -2.0, -1.0, 1.0, 2.0, 3.0],
+            "B": [1, 2, 3, 4, 5, 6],
+            "C": [6, 5, 4, 3, 2, 1],
+            "D": [2, 1, 3, 4, 5, 6],  # 1 - 6 * 2 / 210
+            "E": [5, 5, 5, 5, 5, 5],
+            "F": [1, 2, 3, 9, 8, 7],  # squares of rank differences: 4 + 0 + 4
+        }
+    )
+    expected = [1, -1, 1 - 12 / 210, 0, 1 - 6 * 8 / 210, 1, -1]
+    assert coefficients(table) == pytest.approx(expected)
+
+
+def test_the_made_set_is_the_thesis_reference() -> None:
+    found = coefficients(load_dataset("made").table)
+    # 5,000 rows: a coefficient near 0 has a standard error of .014, one of half the rows .02
+    assert found == pytest.approx(printed.REFERENCE, abs=0.03)
+
+
+def made_frame() -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+    rng = np.random.default_rng(0)
+    names = ("COPULA-SHIRLEY", "PrivateVine")
+    found = [
+        line
+        for name in names
+        for epsilon in (None, 1.0)
+        for line in lines("multivariate", name, {"ks": 0.1}, dataset="made", epsilon=epsilon)
+    ]
+    frame = pd.DataFrame(found)
+    tables = {
+        key: pd.DataFrame(rng.normal(size=(600, 6)), columns=list("ABCDEF"))
+        for key in frame["id"].unique()
+    }
+    return frame, tables
+
+
+def test_coefficients_join_the_frame_and_rows_are_kept_for_the_scatter_plots() -> None:
+    frame, tables = made_frame()
+    more = with_coefficients(frame, tables)
+    assert len(more) == len(frame) + 7 * len(tables)
+    own = more[(more["id"] == frame["id"][0]) & (more["metric"] == "spearman A-B")]
+    table = tables[frame["id"][0]]
+    assert own["value"].iloc[0] == pytest.approx(table["A"].corr(table["B"], method="spearman"))
+    rows = scatter_rows(prepared(frame), tables)
+    assert len(rows) == 4 * SHOWN_ROWS
+    assert list(rows.columns) == ["generator", "epsilon", *"ABCDEF"]
+
+
+def test_table_5_2_has_print_and_ours_with_errors_by_hand() -> None:
+    frame, tables = made_frame()
+    table = table_5_2(Scores(prepared(with_coefficients(frame, tables))))
+    assert list(table["source"][:5]) == ["thesis"] * 5
+    shirley = table[(table["generator"] == "COPULA-SHIRLEY") & (table["source"] == "thesis")]
+    # |.0011| + |.0010| + |.0444| + |.1224| + |.0041| + |.2397| + |.1353| = .5480
+    assert float(shirley["mean abs. error"].iloc[0]) == pytest.approx(0.5480 / 7, abs=1e-4)
+    ours = table[table["source"].str.startswith("ours, epsilon 1, 3 folds")]
+    assert list(ours["generator"]) == ["COPULA-SHIRLEY", "PrivateVine (ours, not in the thesis)"]
+    assert list(ours["claimed"]) == ["epsilon 1"] * 2 and list(ours["proved"]) == ["nothing"] * 2
+    assert all(pair in table.columns for pair in PAIRS)
+
+
+def test_table_5_1_sums_fit_and_sample_beside_the_print() -> None:
+    seconds = {"fit_seconds": 60.0, "sample_seconds": 30.0}
+    parts = [
+        lines("runtime", "PrivBayes", seconds, dataset="adult"),
+        lines("runtime", "PrivateVine", seconds, dataset="diabetes130", folds=(0,)),
+        lines("runtime", "DP-Copula", seconds, dataset="diabetes130", folds=(0,)),
+    ]
+    table = table_5_1(scores(*parts)).set_index("generator")
+    assert table.loc["PrivBayes", "thesis, minutes"] == "67.211"
+    assert table.loc["PrivBayes", "ours, minutes"] == "1.500"
+    assert table.loc["DP-Copula", "data set"] == "diabetes130 (stand-in for Texas)"
+    assert table.loc["DP-Copula", "thesis, minutes"] == "17.945"
+    vine = table.loc["PrivateVine (ours, not in the thesis)"]
+    assert vine["thesis, minutes"] == "" and vine["95 % interval"] == ""
+
+
+def test_the_models_table_says_claimed_and_proved() -> None:
+    table = table_of_models(scores(models()), "compas")
+    assert len(table) == 5 * 2 + 1
+    assert list(table["claimed"][:2]) == ["nothing", "epsilon 0.1"]
+    assert set(table["proved"]) == {"nothing"}
+
+
+def test_failures_alike_are_one_line() -> None:
+    frame = scores(
+        models(),
+        [lost("models", name, "skipped", "not here", dataset="texas") for name in ("a", "b")],
+        [lost("encoders", "c", "failed", "Error: x\ntrace", variant="encoder onehot")],
+    ).frame
+    found = failures(frame)
+    assert list(found["runs"]) == [2, 1]
+    assert list(found["who"]) == ["2 generators", "c encoder onehot"]
+    assert found["reason"].iloc[1] == "Error: x"
+
+
+def test_origins_name_commit_and_versions() -> None:
+    found = origins(scores(models(), lines("ratio", "x", {"ks": 1.0}, dirty=True)).frame)
+    assert list(found["commit"]) == ["abcdef0123", "abcdef0123 (files differed)"]
+    assert "numpy 2.4.6" in found["made by"].iloc[0]
