@@ -88,6 +88,7 @@ def draw_settings(scores: Scores, number: str) -> Any | None:
             label = RAW if i == 0 else None
             axis.axhline(raw, color=style["color"], linestyle=":", linewidth=1.4, label=label)
         axis.set_xticks(range(len(variants)), [each.split(" ")[-1] for each in variants])
+        axis.set_xlim(-0.5, len(variants) - 0.5)
         axis.set_xlabel(heading, fontsize=9)
     coin(axes["membership_hamming"])
     one_legend(figure, axes["membership_hamming"], 6)

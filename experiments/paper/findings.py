@@ -13,7 +13,7 @@ from typing import Literal
 import pandas as pd
 
 from experiments.paper.printed import LARGEST, PANELS, STAND_IN, TITLES, epsilon_text
-from experiments.paper.scores import FEWEST_FOLDS, Estimate, Scores, paired
+from experiments.paper.scores import FEWEST_FOLDS, Estimate, Scores, aligned, estimate, paired
 
 Answer = Literal["holds", "fails", "open"]
 Status = Literal["confirmed", "not confirmed", "cannot be tested here"]
@@ -140,8 +140,8 @@ def judged(findings: Sequence[Finding], needs: Literal["all", "most"]) -> Status
 def sentence(findings: Sequence[Finding], status: Status) -> str:
     """Counts, then the numbers: those that decide first."""
     counts = {word: sum(f.answer == word for f in findings) for word in ("holds", "fails", "open")}
-    first = {"confirmed": "holds", "not confirmed": "fails"}.get(status, "open")
-    ordered = sorted(findings, key=lambda f: f.answer != first)
+    first = ("holds",) if status == "confirmed" else ("fails", "open", "holds")
+    ordered = sorted(findings, key=lambda f: (*first, f.answer).index(f.answer))
     spelled = "; ".join(f"{f.words} [{f.answer}]" for f in ordered[:SPELLED])
     more = f"; and {len(findings) - SPELLED} more" if len(findings) > SPELLED else ""
     head = ""
@@ -191,17 +191,15 @@ def answer(found: Estimate, bound: float = 0.0) -> Answer:
     return "open"
 
 
-def compare(
-    scores: Scores, more: Case, less: Case, factor: float = 1.0, on: Sequence[str] = ()
-) -> list[Finding]:
+def compare(scores: Scores, more: Case, less: Case, factor: float = 1.0) -> list[Finding]:
     """Whether one case has more than (``factor`` times) another; nothing if one has no figures."""
-    first, second = more.values(scores), less.values(scores)
-    found = paired(first, second * factor, on or ("fold", "seed", "epsilon"))
+    axes = ("fold", "seed", "epsilon")
+    high, low = aligned(more.values(scores), less.values(scores), axes)
+    found = estimate(high - low * factor)
     if not found.folds:
         return []
-    means = [case.values(scores).groupby("fold").mean().mean() for case in (more, less)]
     words = (
-        f"{label(more)} {more.name} {means[0]:.3f}, {less.name} {means[1]:.3f}, "
+        f"{label(more)} {more.name} {high.mean():.3f}, {less.name} {low.mean():.3f}, "
         f"{'difference' if factor == 1 else f'less {factor:g} times that'} {told(found)}"
     )
     return [Finding(answer(found), words, found.folds)]

@@ -24,7 +24,7 @@ from experiments.paper.printed import (
     THESIS,
     epsilon_text,
 )
-from experiments.paper.scores import Scores, estimate, paired
+from experiments.paper.scores import Scores, aligned, estimate
 
 Findings = Callable[[Scores, Sequence[str]], list[Finding]]
 ATTACK = "membership_hamming"
@@ -86,13 +86,14 @@ def risk_falls(scores: Scores, datasets: Sequence[str], metric: str = ATTACK) ->
         ends = (epsilons[0], epsilons[-1])
         for name in THESIS:
             most, least = (Case("models", metric, dataset, name, "", e) for e in ends)
-            fall = paired(most.values(scores), least.values(scores))
+            high, low = aligned(most.values(scores), least.values(scores))
+            fall = estimate(high - low)
             if fall.folds:
                 title = "membership attack" if metric == ATTACK else "attack with all rows"
                 words = (
-                    f"{dataset}, {title}: {name} {most.values(scores).mean():.3f} at epsilon "
-                    f"{epsilon_text(ends[0])}, {least.values(scores).mean():.3f} at "
-                    f"{epsilon_text(ends[1])}, fall {told(fall)}"
+                    f"{dataset}, {title}: {name} {high.mean():.3f} at epsilon "
+                    f"{epsilon_text(ends[0])}, {low.mean():.3f} at {epsilon_text(ends[1])}, "
+                    f"fall {told(fall)}"
                 )
                 found.append(Finding(answer(fall), words, fall.folds))
     return found

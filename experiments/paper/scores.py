@@ -165,15 +165,21 @@ class Scores:
         variant: str = "",
         epsilon: float | None = None,
     ) -> pd.Series[float]:
-        """One figure by fold, seed and epsilon; empty if nobody has it."""
+        """One figure by fold, seed and epsilon; empty if nobody has it.
+
+        Over all epsilons only folds count that have each of them: a fold that is still under way
+        would bring other epsilons to the mean.
+        """
         key = (experiment, metric, dataset, generator, variant)
         part = self._parts.get(key)
         if part is None:
             index = pd.MultiIndex.from_arrays([[], [], []], names=["fold", "seed", "epsilon"])
             return pd.Series(np.empty(0), index=index)
         if epsilon is not None:
-            part = part[part.index.get_level_values("epsilon") == epsilon]
-        return part
+            return part[part.index.get_level_values("epsilon") == epsilon]
+        folds, epsilons = (part.index.get_level_values(name) for name in ("fold", "epsilon"))
+        counts = pd.Series(epsilons, index=folds).groupby(level=0).nunique()
+        return part[folds.isin(counts.index[counts == epsilons.nunique()])]
 
     def estimate(
         self,
@@ -189,15 +195,18 @@ class Scores:
         return estimate(part.groupby("fold").mean())
 
 
+def aligned(
+    first: pd.Series[float], second: pd.Series[float], on: Sequence[str] = ("fold", "seed")
+) -> tuple[pd.Series[float], pd.Series[float]]:
+    """What both have, by fold: values that agree in ``on``, averaged within a fold."""
+    left, right = (part.groupby(list(on)).mean() for part in (first, second))
+    both = left.index.intersection(right.index)
+    return left.loc[both].groupby("fold").mean(), right.loc[both].groupby("fold").mean()
+
+
 def paired(
     first: pd.Series[float], second: pd.Series[float], on: Sequence[str] = ("fold", "seed")
 ) -> Estimate:
-    """Interval of first less second over the folds that both have.
-
-    Values that agree in ``on`` are subtracted, then each fold is averaged.
-    """
-    left, right = (part.groupby(list(on)).mean() for part in (first, second))
-    both = left.index.intersection(right.index)
-    if both.empty:
-        return estimate([])
-    return estimate((left.loc[both] - right.loc[both]).groupby("fold").mean())
+    """Interval of first less second over the folds that both have."""
+    left, right = aligned(first, second, on)
+    return estimate(left - right)

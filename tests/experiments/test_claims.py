@@ -243,5 +243,7 @@ def test_theorem_4_1_is_read_from_the_ledgers() -> None:
     assert all(f"({letter})" in found.sentence for letter in "abcd")
     kept = lines("models", "COPULA-SHIRLEY", {"ks": 0.1}, proved="epsilon 1")
     assert verdict("theorem-4.1", scores(kept)).status == "confirmed"
+    more = lines("models", "COPULA-SHIRLEY", {"ks": 0.1}, proved="epsilon 13")
+    assert verdict("theorem-4.1", scores(more)).status == "not confirmed"
     off = lines("models", "COPULA-SHIRLEY", {"ks": 0.1}, epsilon=None)
     assert verdict("theorem-4.1", scores(off)).status == "cannot be tested here"

@@ -68,6 +68,18 @@ def test_pairs_take_the_folds_and_epsilons_that_both_have() -> None:
     assert found.mean == pytest.approx(0.3)
 
 
+def test_a_fold_under_way_does_not_count_for_the_mean_over_epsilons() -> None:
+    parts = [
+        lines("models", "PrivBayes", {"ks": 0.1}, epsilon=None, folds=(0, 1, 2)),
+        lines("models", "PrivBayes", {"ks": 0.5}, epsilon=1.0, folds=(0, 1)),
+    ]
+    found = scores(*parts).estimate("models", "ks", "compas", "PrivBayes")
+    assert found.folds == 2
+    assert found.mean == pytest.approx((0.3 + 0.31) / 2)
+    alone = scores(*parts).estimate("models", "ks", "compas", "PrivBayes", "", float("inf"))
+    assert alone.folds == 3
+
+
 # -- the frame -------------------------------------------------------------------
 
 
