@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 
-import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -141,21 +140,20 @@ SHOWN = {
 def leaderboard(rows: Sequence[Row]) -> list[Table]:
     """Means over folds and seeds, a table per data set; who failed is in it too."""
     frame = tidy(rows)
-    frame["epsilon"] = frame["epsilon"].astype(float)
+    numbers = frame["epsilon"].astype(float)
+    frame["epsilon"] = numbers.map("{:g}".format).where(numbers.notna(), "off")
     frame["name"] = (frame["generator"] + " " + frame["variant"]).str.strip()
     tables = []
     for dataset, part in frame.groupby("dataset", sort=False):
         shown = {name: head for name, head in SHOWN.items() if name in set(part["metric"])}
-        table = Table(
-            "generator", "epsilon", "claimed", "proved", *shown.values(), title=str(dataset)
-        )
-        for (epsilon, name), own in part.groupby(["epsilon", "name"], sort=False, dropna=False):
+        heads = [Column(head, no_wrap=True) for head in ("generator", "epsilon", "proved")]
+        heads += [Column(head, no_wrap=True, justify="right") for head in shown.values()]
+        table = Table(*heads, title=str(dataset))
+        for (epsilon, name), own in part.groupby(["epsilon", "name"], sort=False):
             means = own.groupby("metric")["value"].mean()
             cells = [f"{means[metric]:.3g}" if metric in means else "-" for metric in shown]
             done = own[own["status"] == "done"]
             proved = str(done["proved"].iloc[0]) if len(done) else own["status"].iloc[0]
-            table.add_row(
-                escape(str(name)), "off" if pd.isna(epsilon) else f"{epsilon:g}", proved, *cells
-            )
+            table.add_row(escape(str(name)), str(epsilon), proved, *cells)
         tables.append(table)
     return tables

@@ -23,8 +23,6 @@ from experiments.specs import Run
 from experiments.store import Row, Store
 from experiments.supervise import Limits
 
-#: A run that takes down so many workers is recorded as failed.
-MOST_DEATHS = 3
 #: Seconds to wait for a scheduler.
 PATIENCE = 20
 
@@ -51,7 +49,7 @@ def run_on_dask(
         names = {future.key: run for future, run in zip(futures, todo.values(), strict=True)}
         for run in todo.values():
             watcher.started(run)
-        for future in distributed.as_completed(futures):
+        for future in distributed.as_completed(futures, loop=client.loop):
             run = names[future.key]
             row, table = _outcome(future, run, made_by)
             store.put(run, row, table)
