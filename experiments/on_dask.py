@@ -37,9 +37,9 @@ def run_on_dask(
 ) -> list[Row]:
     """Make the runs that have not ended yet on a cluster, and give the results of all."""
     distributed = _distributed()
-    todo = {run.id: run for run in open_runs(runs, store, again)}
-    with _client(distributed, address) as client:
-        made_by = provenance()
+    made_by = provenance()
+    with store.opened(), _client(distributed, address) as client:
+        todo = {run.id: run for run in open_runs(runs, store, again)}
         futures = [
             client.submit(
                 remote_run, run.to_dict(), limits, made_by, key=f"shirley-{run.id}", pure=False

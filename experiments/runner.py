@@ -55,10 +55,10 @@ def run_all(
         What is made once more: "failed", "timeout", "skipped", or "stale", the results of other
         code than this.
     """
-    todo = open_runs(runs, store, again)
     stop, made_by = Event(), provenance()
     threads = max((run.threads for run in runs), default=1)
-    with few_threads(threads), stopped_by_signals(stop):
+    with store.opened(), few_threads(threads), stopped_by_signals(stop):
+        todo = open_runs(runs, store, again)
         work = (delayed(_one)(run, store, limits, watcher, made_by, stop) for run in todo)
         # threads that only wait for the processes of their runs
         Parallel(n_jobs=jobs or default_jobs(runs), backend="threading", batch_size=1)(work)
@@ -67,7 +67,6 @@ def run_all(
 
 def open_runs(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> list[Run]:
     """The runs that have not ended, or that are to be made again."""
-    store.open()
     todo = []
     for run in runs:
         row = store.get(run)
@@ -81,12 +80,12 @@ def open_runs(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> l
 
 def to_repeat(row: Row, again: Sequence[str]) -> bool:
     """Whether a run that has ended is to be made once more."""
-    return row["status"] in again or ("stale" in again and is_stale(row))
+    return bool(row["status"] in again or ("stale" in again and is_stale(row)))
 
 
 def is_stale(row: Row) -> bool:
     """Whether a result was made by other code than this."""
-    return row.get("provenance", {}).get("code") != code_digest()
+    return bool(row.get("provenance", {}).get("code") != code_digest())
 
 
 def default_jobs(runs: Sequence[Run]) -> int:

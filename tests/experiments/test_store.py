@@ -29,9 +29,9 @@ def done(run: Run = RUN) -> dict[str, Any]:
 
 def test_what_was_put_is_found_again(tmp_path: Path) -> None:
     store = Store(tmp_path / "new" / "folder")
-    store.open()
     assert store.get(RUN) is None
-    store.put(RUN, done())
+    with store.opened():
+        store.put(RUN, done())
     assert store.get(RUN) == done()
     assert store.rows([RUN, KEEPS]) == [done()]
     store.forget(RUN)
@@ -63,14 +63,26 @@ def test_a_result_without_its_table_is_not_done(tmp_path: Path) -> None:
 def test_leftovers_of_a_killed_run_go(tmp_path: Path) -> None:
     rest = tmp_path / ".x.json.abc.partial"
     rest.write_text("half", encoding="utf-8")
-    Store(tmp_path).open()
-    assert not rest.exists()
+    with Store(tmp_path).opened():
+        assert not rest.exists()
+
+
+def test_two_runners_do_not_share_a_folder(tmp_path: Path) -> None:
+    with (
+        Store(tmp_path).opened(),
+        pytest.raises(GridError, match="another runner"),
+        Store(tmp_path).opened(),
+    ):
+        pass
+    with Store(tmp_path).opened():
+        pass
 
 
 def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(GridError, match="cannot be made"):
-        Store(tmp_path / "file" / "folder").open()
+    store = Store(tmp_path / "file" / "folder")
+    with pytest.raises(GridError, match="cannot be made"), store.opened():
+        pass
 
 
 def test_the_tidy_frame() -> None:
