@@ -48,12 +48,14 @@ function leaderboard() {
     rule();
   }
 
-  /** A rule where data set or epsilon turn. */
+  /** A rule where data set or epsilon turn, as long as these are what the lines go by. */
   function rule() {
+    const by = headings.find((button) => button.closest("th").getAttribute("aria-sort") !== "none");
+    const grouped = !by || ["dataset", "epsilon"].includes(by.dataset.key);
     let before = null;
     for (const row of [...table.tBodies[0].rows].filter((one) => !one.hidden)) {
       const here = `${row.dataset.dataset} ${row.dataset.epsilon}`;
-      row.classList.toggle("turn", before !== null && here !== before);
+      row.classList.toggle("turn", grouped && before !== null && here !== before);
       before = here;
     }
   }

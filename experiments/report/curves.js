@@ -82,7 +82,7 @@ function curves(figure, attack) {
     drawLevels(root, levels, x, y);
     const plot = svg("g", { "clip-path": `url(#${clipId})` });
     names.forEach((name, i) => {
-      const shift = (i - (names.length - 1) / 2) * Math.min(7, x.room / names.length);
+      const shift = (i - (names.length - 1) / 2) * Math.min(x.epsilons.length > 1 ? 7 : 40, x.room / names.length);
       plot.append(curve(visible.filter((line) => line.name === name), measure, x, y, shift));
     });
     root.append(plot);
@@ -124,7 +124,7 @@ function curves(figure, attack) {
     };
     const places = epsilons.map(at);
     const gaps = places.slice(1).map((place, i) => place - places[i]);
-    return { epsilons, at, left, right, room: Math.min(0.6 * Math.min(...gaps, 160), 2 * pad) };
+    return { epsilons, at, left, right, room: gaps.length ? Math.min(0.6 * Math.min(...gaps), 2 * pad) : 0.8 * (right - left) };
   }
 
   function upwards(lines, measure, high, real) {
@@ -163,7 +163,7 @@ function curves(figure, attack) {
       taken = place;
       root.append(svg("text", { x: place, y: y.foot + 18, "text-anchor": "middle", class: "quiet", text: epsilon === null ? "no noise" : epsilon }));
     }
-    root.append(svg("text", { x: (x.left + x.right) / 2, y: high - 6, "text-anchor": "middle", text: "epsilon (scale of powers)" }));
+    root.append(svg("text", { x: (x.left + x.right) / 2, y: high - 6, "text-anchor": "middle", text: "epsilon (logarithmic)" }));
     const title = svg("text", { transform: `translate(13 ${(y.foot + y.head) / 2}) rotate(-90)`, "text-anchor": "middle", text: `${measure.label} ${measure.arrow}` });
     root.append(title);
   }

@@ -82,7 +82,7 @@ function pairMap(figure) {
 
   function triangle(columns, pairs, metric, most, name) {
     const size = Math.max(14, Math.min(30, Math.floor(460 / columns.length)));
-    const left = Math.min(8 + 6.6 * Math.max(...columns.map((c) => Math.min(c.length, 22))), 160);
+    const left = Math.min(10 + 7.2 * Math.max(...columns.map((c) => Math.min(c.length, 22))), 160);
     const side = size * (columns.length - 1);
     const [wide, high] = [left + side + 24, side + left * 0.8 + 14];
     const root = svg("svg", { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high, role: "group", "aria-label": `${label(metric)} of each pair of columns with ${name}` });

@@ -54,13 +54,13 @@ function marginGrid(figure) {
   /** All names where they fit, else the first and the last. */
   function names(root, cells, left, step, y) {
     const letters = Math.floor(step / 6.8);
-    const all = cells.every((cell) => cell.text.length <= letters) || cells.length <= 4;
+    const all = cells.every((cell) => cell.text.length < letters) || cells.length <= 3;
     cells.forEach((cell, i) => {
       const last = i === cells.length - 1;
       if (!all && i && !last) return;
       const anchor = all ? "middle" : i ? "end" : "start";
       const x = all ? left + (i + 0.5) * step : i ? left + cells.length * step : left;
-      root.append(svg("text", { x, y, "text-anchor": anchor, class: "quiet", text: clip(cell.text, all ? Math.max(letters, 3) : 17) }));
+      root.append(svg("text", { x, y, "text-anchor": anchor, class: "quiet", text: clip(cell.text, all ? Math.max(letters - 1, 3) : 17) }));
     });
   }
 }
