@@ -1,6 +1,8 @@
 """SDV's Gaussian copula: the field's usual yardstick. It is NOT private.
 
-Settings: those of ``GaussianCopulaSynthesizer``, such as ``default_distribution``.
+Settings: those of ``GaussianCopulaSynthesizer``, such as ``default_distribution``, and ``few``:
+whole numbers with at most so many declared values are categories, as SDV's own detection would say.
+Left as numbers, an indicator of 0 and 1 would get a beta distribution and come out all 1.
 """
 
 import warnings
@@ -30,11 +32,14 @@ class Generator:
         delta: float,
         seed: int,  # the driver seeds the global states, from which SDV draws
         domain: dict[str, dict[str, Any]],
+        few: int = 10,
         **settings: Any,
     ) -> None:
         columns = {}
         for name, about in domain.items():
             columns[name] = {"sdtype": SDTYPES[about["kind"]]}
+            if about["kind"] == "integer" and about["maximum"] - about["minimum"] < few:
+                columns[name] = {"sdtype": "categorical"}
             if about.get("format"):
                 columns[name]["datetime_format"] = about["format"]
         metadata = Metadata.load_from_dict({"tables": {"rows": {"columns": columns}}})
