@@ -18,8 +18,9 @@ from rich.progress import (
 from rich.table import Column, Table
 
 from copula_shirley.terminal import messages
+from experiments.report.lines import lines_of
 from experiments.specs import Run
-from experiments.store import Row, tidy
+from experiments.store import Row
 
 #: How many of the runs under way are named.
 NAMED = 2
@@ -139,21 +140,18 @@ SHOWN = {
 
 def leaderboard(rows: Sequence[Row]) -> list[Table]:
     """Means over folds and seeds, a table per data set; who failed is in it too."""
-    frame = tidy(rows)
-    numbers = frame["epsilon"].astype(float)
-    frame["epsilon"] = numbers.map("{:g}".format).where(numbers.notna(), "off")
-    frame["name"] = (frame["generator"] + " " + frame["variant"]).str.strip()
+    lines = lines_of(rows)
     tables = []
-    for dataset, part in frame.groupby("dataset", sort=False):
-        shown = {name: head for name, head in SHOWN.items() if name in set(part["metric"])}
+    for dataset in dict.fromkeys(line.dataset for line in lines):
+        own = [line for line in lines if line.dataset == dataset]
+        shown = [name for name in SHOWN if any(name in line.figures for line in own)]
         heads = [Column(head, no_wrap=True) for head in ("generator", "epsilon", "proved")]
-        heads += [Column(head, no_wrap=True, justify="right") for head in shown.values()]
-        table = Table(*heads, title=str(dataset))
-        for (epsilon, name), own in part.groupby(["epsilon", "name"], sort=False):
-            means = own.groupby("metric")["value"].mean()
-            cells = [f"{means[metric]:.3g}" if metric in means else "-" for metric in shown]
-            done = own[own["status"] == "done"]
-            proved = str(done["proved"].iloc[0]) if len(done) else own["status"].iloc[0]
-            table.add_row(escape(str(name)), str(epsilon), proved, *cells)
+        heads += [Column(SHOWN[name], no_wrap=True, justify="right") for name in shown]
+        table = Table(*heads, title=escape(dataset))
+        for line in own:
+            proved = line.privacy.get("proved", line.rows[0]["status"])
+            figures = line.figures
+            cells = [f"{figures[name].mean:.3g}" if name in figures else "-" for name in shown]
+            table.add_row(escape(line.name), line.epsilon_text, escape(str(proved)), *cells)
         tables.append(table)
     return tables

@@ -99,7 +99,7 @@ def test_benchmark_of_ones_own_generator(shirley: Shirley, place: Path) -> None:
     [
         (("benchmark", "strangers:Absent"), "strangers has no class 'Absent'"),
         (("benchmark", "absent:Thing"), "absent cannot be imported"),
-        (("benchmark", "thing"), "must be module:Class or one of"),
+        (("benchmark", "thing"), "must be module:Class, an adapter.py or one of"),
         (("benchmark", "--alone"), "generators must name at least one"),
         (("benchmark", "uniform", "--epsilon", "much"), "epsilon ('much') must be a number"),
         (("benchmark", "uniform", "--dataset", "moon"), "datasets ('moon') must be among"),

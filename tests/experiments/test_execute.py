@@ -102,7 +102,10 @@ def test_gaps_are_scored_and_named() -> None:
 
 def test_an_unknown_name_is_refused() -> None:
     row = result(use="nobody")
-    assert row["status"] == "failed" and "must be module:Class or one of" in row["reason"]
+    assert (
+        row["status"] == "failed"
+        and "must be module:Class, an adapter.py or one of" in row["reason"]
+    )
 
 
 def test_a_data_set_that_is_not_here_is_a_skip() -> None:
