@@ -118,10 +118,12 @@ def short(guaranteed: str) -> str:
 
     Examples
     --------
-    >>> short("epsilon 1, delta 1e-09")
-    'ε\xa01, δ\xa01e-09'
+    >>> print(ascii(short("epsilon 1, delta 1e-09")))
+    '\u03b5\xa01, \u03b4\xa01e\u201109'
     """
-    return guaranteed.replace("epsilon ", "ε\xa0").replace("delta ", "δ\xa0")
+    # spaces and a hyphen at which no line is broken
+    text = guaranteed.replace("epsilon ", "ε\xa0").replace("delta ", "δ\xa0")
+    return text.replace("e-", "e\u2011")
 
 
 def seconds(value: float) -> str:
