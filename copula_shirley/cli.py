@@ -301,8 +301,11 @@ def main() -> None:
     # a terminated command cleans up like an interrupted one
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        if app(standalone_mode=False) == 130:  # what typer makes of an interrupt
+        code = app(standalone_mode=False)
+        if code == 130:  # what typer makes of an interrupt
             raise KeyboardInterrupt
+        if isinstance(code, int) and code:  # a command that says how it went
+            raise SystemExit(code)
     except ShirleyError as error:
         _fail(str(error))
     except OSError as error:

@@ -31,7 +31,7 @@ MOST_ONE_HOT = 150
 
 
 def find_candidate(use: str) -> Candidate:
-    """The candidate of a name: installed generator, peer, or ``module:Class``.
+    """The candidate of a name: installed generator, peer, ``adapter.py`` or ``module:Class``.
 
     Raises
     ------
@@ -40,12 +40,12 @@ def find_candidate(use: str) -> Candidate:
     """
     if use in generators():
         return Local(find_generator(use))
-    if use in known_peers():
+    if use in known_peers() or use.endswith(".py"):
         return find_peer(use)
     if ":" in use:
         return Local(imported(use))
     names = ", ".join(sorted({*generators(), *known_peers()}))
-    raise SettingError(f"generator ({use!r}) must be module:Class or one of {names}")
+    raise SettingError(f"generator ({use!r}) must be module:Class, an adapter.py or one of {names}")
 
 
 def imported(use: str) -> Callable[..., Any]:

@@ -9,11 +9,11 @@ import typer
 from rich.markup import escape
 
 from copula_shirley.errors import SettingError
-from copula_shirley.terminal import check_apart, messages, screen
+from copula_shirley.terminal import check_apart, messages, note, screen
 from experiments.display import Display, print_failures, status_table
 from experiments.on_dask import run_on_dask
 from experiments.report import write_report
-from experiments.runner import exit_code, run_all
+from experiments.runner import exit_code, is_stale, run_all, to_repeat
 from experiments.specs import Grid, Run
 from experiments.store import STATUSES, Row, Store, tidy
 from experiments.supervise import Limits
@@ -28,8 +28,9 @@ Results = Annotated[
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Runs at a time.")]
 Again = Annotated[
     list[str] | None,
-    typer.Option(help="Make runs with this status once more: failed, timeout, skipped."),
+    typer.Option(help="Make once more: failed, timeout, skipped, or stale (by other code)."),
 ]
+AGAIN = (*STATUSES[1:], "stale")
 Dask = Annotated[str | None, typer.Option(help="Send the runs to this Dask scheduler.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
@@ -113,13 +114,16 @@ def make(
 ) -> list[Row]:
     """Make the runs of a grid with a display."""
     for word in again or ():
-        if word not in STATUSES[1:]:
-            raise SettingError(f"--again ({word!r}) must be one of {', '.join(STATUSES[1:])}")
+        if word not in AGAIN:
+            raise SettingError(f"--again ({word!r}) must be one of {', '.join(AGAIN)}")
     if jobs is not None and jobs < 1:
         raise SettingError(f"--jobs ({jobs}) must be 1 or more")
     runs = grid.runs()
     limits = Limits(grid.minutes * 60, grid.gigabytes * 2**30)
-    ended = [row for row in store.rows(runs) if row["status"] not in (again or ())]
+    ended = [row for row in store.rows(runs) if not to_repeat(row, again or ())]
+    stale = sum(map(is_stale, ended))
+    if stale and not quiet:
+        note(f"{stale} of the kept results were made by other code; --again stale makes them again")
     with Display(len(runs), ended, quiet) as display:
         if dask is not None:
             return run_on_dask(dask, runs, store, limits, display, again or ())

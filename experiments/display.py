@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Lock
 
-import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -19,8 +18,9 @@ from rich.progress import (
 from rich.table import Column, Table
 
 from copula_shirley.terminal import messages
+from experiments.report.lines import lines_of
 from experiments.specs import Run
-from experiments.store import Row, tidy
+from experiments.store import Row
 
 #: How many of the runs under way are named.
 NAMED = 2
@@ -140,22 +140,18 @@ SHOWN = {
 
 def leaderboard(rows: Sequence[Row]) -> list[Table]:
     """Means over folds and seeds, a table per data set; who failed is in it too."""
-    frame = tidy(rows)
-    frame["epsilon"] = frame["epsilon"].astype(float)
-    frame["name"] = (frame["generator"] + " " + frame["variant"]).str.strip()
+    lines = lines_of(rows)
     tables = []
-    for dataset, part in frame.groupby("dataset", sort=False):
-        shown = {name: head for name, head in SHOWN.items() if name in set(part["metric"])}
-        table = Table(
-            "generator", "epsilon", "claimed", "proved", *shown.values(), title=str(dataset)
-        )
-        for (epsilon, name), own in part.groupby(["epsilon", "name"], sort=False, dropna=False):
-            means = own.groupby("metric")["value"].mean()
-            cells = [f"{means[metric]:.3g}" if metric in means else "-" for metric in shown]
-            done = own[own["status"] == "done"]
-            proved = str(done["proved"].iloc[0]) if len(done) else own["status"].iloc[0]
-            table.add_row(
-                escape(str(name)), "off" if pd.isna(epsilon) else f"{epsilon:g}", proved, *cells
-            )
+    for dataset in dict.fromkeys(line.dataset for line in lines):
+        own = [line for line in lines if line.dataset == dataset]
+        shown = [name for name in SHOWN if any(name in line.figures for line in own)]
+        heads = [Column(head, no_wrap=True) for head in ("generator", "epsilon", "proved")]
+        heads += [Column(SHOWN[name], no_wrap=True, justify="right") for name in shown]
+        table = Table(*heads, title=escape(dataset))
+        for line in own:
+            proved = line.privacy.get("proved", line.rows[0]["status"])
+            figures = line.figures
+            cells = [f"{figures[name].mean:.3g}" if name in figures else "-" for name in shown]
+            table.add_row(escape(line.name), line.epsilon_text, escape(str(proved)), *cells)
         tables.append(table)
     return tables

@@ -23,8 +23,6 @@ from experiments.specs import Run
 from experiments.store import Row, Store
 from experiments.supervise import Limits
 
-#: A run that takes down so many workers is recorded as failed.
-MOST_DEATHS = 3
 #: Seconds to wait for a scheduler.
 PATIENCE = 20
 
@@ -39,9 +37,9 @@ def run_on_dask(
 ) -> list[Row]:
     """Make the runs that have not ended yet on a cluster, and give the results of all."""
     distributed = _distributed()
-    todo = {run.id: run for run in open_runs(runs, store, again)}
-    with _client(distributed, address) as client:
-        made_by = provenance()
+    made_by = provenance()
+    with store.opened(), _client(distributed, address) as client:
+        todo = {run.id: run for run in open_runs(runs, store, again)}
         futures = [
             client.submit(
                 remote_run, run.to_dict(), limits, made_by, key=f"shirley-{run.id}", pure=False
@@ -51,7 +49,7 @@ def run_on_dask(
         names = {future.key: run for future, run in zip(futures, todo.values(), strict=True)}
         for run in todo.values():
             watcher.started(run)
-        for future in distributed.as_completed(futures):
+        for future in distributed.as_completed(futures, loop=client.loop):
             run = names[future.key]
             row, table = _outcome(future, run, made_by)
             store.put(run, row, table)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ PACKAGES = (
     "opendp",
 )
 HERE = Path(__file__).resolve().parent
+#: Packages whose code makes the figures.
+OURS = ("copula_shirley", "baselines", "evaluation", "experiments")
 
 
 def provenance() -> dict[str, Any]:
@@ -30,6 +34,7 @@ def provenance() -> dict[str, Any]:
     return {
         "commit": commit,
         "dirty": dirty,
+        "code": code_digest(),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -37,6 +42,16 @@ def provenance() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "versions": {name: _version(name) for name in PACKAGES},
     }
+
+
+@cache
+def code_digest() -> str:
+    """A short hash of the code that makes the figures, the same wherever it is installed."""
+    digest = hashlib.sha256()
+    for package in OURS:
+        for file in sorted((HERE.parent / package).rglob("*.py")):
+            digest.update(file.relative_to(HERE.parent).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def _commit() -> tuple[str, bool | None]:

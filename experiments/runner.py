@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, Protocol
 from joblib import Parallel, delayed
 
 from experiments.execute import execute
-from experiments.provenance import provenance
+from experiments.provenance import code_digest, provenance
 from experiments.specs import Run
 from experiments.store import Row, Store
 from experiments.supervise import Ended, Limits, log_end, stopped_by_signals, supervise
@@ -53,12 +52,13 @@ def run_all(
     jobs : int, optional
         Runs at a time; by default as many as the cores give threads to.
     again : list of str
-        Statuses ("failed", "timeout", "skipped") whose runs are made once more.
+        What is made once more: "failed", "timeout", "skipped", or "stale", the results of other
+        code than this.
     """
-    todo = open_runs(runs, store, again)
     stop, made_by = Event(), provenance()
     threads = max((run.threads for run in runs), default=1)
-    with few_threads(threads), stopped_by_signals(stop):
+    with store.opened(), few_threads(threads), stopped_by_signals(stop):
+        todo = open_runs(runs, store, again)
         work = (delayed(_one)(run, store, limits, watcher, made_by, stop) for run in todo)
         # threads that only wait for the processes of their runs
         Parallel(n_jobs=jobs or default_jobs(runs), backend="threading", batch_size=1)(work)
@@ -67,16 +67,25 @@ def run_all(
 
 def open_runs(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> list[Run]:
     """The runs that have not ended, or that are to be made again."""
-    store.open()
     todo = []
     for run in runs:
         row = store.get(run)
-        if row is not None and row["status"] in again:
+        if row is not None and to_repeat(row, again):
             store.forget(run)
             row = None
         if row is None:
             todo.append(run)
     return todo
+
+
+def to_repeat(row: Row, again: Sequence[str]) -> bool:
+    """Whether a run that has ended is to be made once more."""
+    return bool(row["status"] in again or ("stale" in again and is_stale(row)))
+
+
+def is_stale(row: Row) -> bool:
+    """Whether a result was made by other code than this."""
+    return bool(row.get("provenance", {}).get("code") != code_digest())
 
 
 def default_jobs(runs: Sequence[Run]) -> int:
@@ -152,12 +161,6 @@ def _died(run: Run, ended: Ended, limits: Limits, log: Path, made_by: Mapping[st
     else:
         reason = f"its process died with exit code {ended.code} and left no result"
     return {**about, "status": "failed", "reason": reason, "traceback": log_end(log)}
-
-
-def counts(rows: Sequence[Row], total: int) -> dict[str, int]:
-    """How many runs ended in which way, and how many are open."""
-    found = Counter(row["status"] for row in rows)
-    return {**found, "open": total - len(rows)}
 
 
 def exit_code(rows: Sequence[Row]) -> int:

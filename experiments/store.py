@@ -6,8 +6,10 @@ no file or a whole one. A file that cannot be read, or that belongs to another s
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +44,26 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
-    def open(self) -> None:
-        """Make the folder; what a killed run left half-written goes."""
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Have the folder to oneself while runs are made; what a kill left half-written goes."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / ".lock").open("w", encoding="ascii")
         except OSError as error:
             reason = error.strerror or error
             raise GridError(f"results ({str(self.folder)!r}) cannot be made: {reason}") from None
-        for rest in self.folder.glob(".*.partial"):
-            rest.unlink(missing_ok=True)
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise GridError(
+                    f"results ({str(self.folder)!r}) are being made by another runner; wait for it "
+                    "or name another folder"
+                ) from None
+            for rest in self.folder.glob(".*.partial"):
+                rest.unlink(missing_ok=True)
+            yield
 
     def path(self, run: Run) -> Path:
         """The file of a run."""

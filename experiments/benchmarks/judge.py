@@ -3,7 +3,7 @@
 Run it with ``python -m experiments.benchmarks.judge [--only adult|compas|randhie]``; it needs
 ``python3.11`` and ends with 1 if a difference is left unexplained.
 
-Both judge the same tables: the test fold of the showcase against PrivBayes at epsilon 1, and
+Both judge the same tables: the test rows of the first fold against PrivBayes at epsilon 1, and
 against uniform rows, which hold what real rows do not. Ours are the figures behind ``evaluate``:
 KS of numeric columns (KSComplement), TVD of columns and pairs whose values have a cell each, that
 is categories and whole numbers of which few are declared (TVComplement, ContingencySimilarity),
@@ -50,10 +50,14 @@ from evaluation.marginals import BINS
 from evaluation.result import pair
 from evaluation.statistics import Numbers, ks_per_column, spearman_gaps
 from experiments import Dataset, load_dataset
-from experiments.benchmarks.rivals.launch import RivalError, launch
-from experiments.showcase import split_fold
+from experiments.folds import first_fold
+from experiments.peers.environments import PeerError, environment
+from experiments.peers.launch import launch
 
 SETS = ("adult", "compas", "randhie")
+#: The judge: what runs in its environment, what is installed there, for which Python.
+DRIVER = Path(__file__).with_name("run_sdmetrics.py")
+PINS, PYTHON = Path(__file__).with_name("sdmetrics.txt"), "3.11"
 #: Our metric and the part of its detail behind each figure.
 DETAILS = {
     "ks": ("ks", "columns"),
@@ -97,9 +101,11 @@ def our_figures(
     dataset: Dataset, synthetic: pd.DataFrame, groups: dict[str, Groups]
 ) -> dict[str, FloatArray]:
     """What stands behind the figures of ``evaluate``."""
-    train, test = split_fold(dataset)
+    fold = first_fold(dataset)
     metrics = [metric for metric, _ in DETAILS.values()]
-    frame = evaluate(train, test, synthetic, dataset.schema, metrics=metrics, random_state=0)
+    frame = evaluate(
+        fold.train, fold.test, synthetic, dataset.schema, metrics=metrics, random_state=0
+    )
     details = frame.set_index("metric")["detail"]
     return {
         figure: np.array([details[metric][part][pair(*group)] for group in groups[figure]])
@@ -120,7 +126,7 @@ def their_figures(
         test.to_parquet(folder / "real.parquet")
         synthetic.to_parquet(folder / "synthetic.parquet")
         (folder / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
-        launch("sdmetrics", folder, 600)
+        launch(environment(PINS, PYTHON), DRIVER, folder, 1, "SDMetrics")
         scores = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     return {
         figure: (1 - np.array(values, dtype=float)) * (2 if figure == "spearman" else 1)
@@ -170,11 +176,11 @@ LINE = "{:<8} {:<10} {:<9} {:>4} {:>8} {:>9} {:>9} {:>8} {:<26} {:>8}"
 def judge(dataset: Dataset, label: str, generator: Generator) -> bool:
     """Print the lines of one synthetic table; whether all differences are explained."""
     schema = dataset.schema
-    train, test = split_fold(dataset)
+    fold = first_fold(dataset)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
-        synthetic = generator.fit(train, schema).sample(len(dataset.table))
-    test, synthetic = test[list(schema.names)], synthetic[list(schema.names)]
+        synthetic = generator.fit(fold.train, schema).sample(len(dataset.table))
+    test, synthetic = fold.test[list(schema.names)], synthetic[list(schema.names)]
     groups = groups_of(schema)
     ours = our_figures(dataset, synthetic, groups)
     theirs = their_figures(test, synthetic, groups)
@@ -218,7 +224,7 @@ def main() -> None:
             for label, generator in generators().items():
                 try:
                     explained &= judge(load_dataset(name), label, generator)
-                except RivalError as error:
+                except PeerError as error:
                     sys.exit(f"no judge: {error}")
     print("\nWhy they differ:", str(__doc__).partition("Why they differ:\n")[2].rstrip(), sep="\n")
     sys.exit(not explained)

@@ -1,0 +1,34 @@
+"""The main job on the embedded data set: ``python -m experiments`` (``make run``)."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from copula_shirley.terminal import messages, screen
+from experiments.commands import default_folder, make
+from experiments.display import leaderboard, print_failures
+from experiments.report import write_report
+from experiments.runner import exit_code
+from experiments.specs import Grid
+from experiments.store import Store
+
+
+def main() -> int:
+    """Fit every generator on a few folds, score them, write the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=Path("report.html"))
+    output = parser.parse_args().output
+    grid = Grid.read("showcase")
+    messages.print(f"{grid.title}: {len(grid.runs())} runs, a few minutes")
+    rows = make(grid, Store(default_folder(grid)), again=["failed", "timeout", "stale"])
+    for table in leaderboard(rows):
+        screen.print(table, soft_wrap=True)
+    write_report(rows, output, grid.title)
+    print_failures(rows, messages)
+    messages.print(f"Report written to {output.resolve()}", soft_wrap=True)
+    return exit_code(rows)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,100 @@
+"""Means of a benchmark, and what others get over what ours gets.
+
+Run it with ``python -m experiments.benchmarks.ratios RESULTS_CSV [--ours PrivateVine]
+[--metrics tvd2,ks,fit_seconds]``. The file is what ``experiments.store.tidy`` gives. A ratio is
+above 1 where ours is better, whichever way is better for a metric, and compares means over the
+folds and seeds that both have. A variant is part of a generator's name. What ran at no epsilon that
+ours has, such as ``real``, has no ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from evaluation.metrics import known_metrics
+
+#: What one case of a comparison is; its folds and seeds are averaged.
+CASE = ["dataset", "epsilon"]
+REPEATS = ["fold", "seed"]
+
+
+def wide(results: pd.DataFrame) -> pd.DataFrame:
+    """A row for each finished run, a column for each figure; epsilon None is NaN."""
+    done = results[results["status"] == "done"].copy()
+    variant = done["variant"].astype(object).where(done["variant"].notna(), "")
+    words = zip(done["generator"], variant, strict=True)
+    done["who"] = [f"{name} {some}".strip() for name, some in words]
+    keys = [*CASE, "who", *REPEATS]
+    done["epsilon"] = done["epsilon"].astype(float).fillna(float("inf"))  # off: no noise
+    return done.pivot_table(index=keys, columns="metric", values="value").reset_index()
+
+
+def means(figures: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
+    """Means over folds and seeds, with the number of them."""
+    groups = figures.groupby([*CASE, "who"])
+    return groups[metrics].mean().assign(runs=groups.size()).reset_index()
+
+
+def ratios(figures: pd.DataFrame, metrics: list[str], ours: str) -> pd.DataFrame:
+    """Theirs over ours (ours over theirs where more is better), for what both have."""
+    lines = []
+    for (dataset, epsilon), case in figures.groupby(CASE):
+        mine = case[case["who"] == ours].set_index(REPEATS)
+        for who, some in case[case["who"] != ours].groupby("who"):
+            theirs = some.set_index(REPEATS)
+            both = mine.index.intersection(theirs.index)
+            if both.empty:
+                continue
+            a, b = mine.loc[both, metrics].mean(), theirs.loc[both, metrics].mean()
+            line = {
+                name: a[name] / b[name] if upward(name) else b[name] / a[name] for name in a.index
+            }
+            about = {"dataset": dataset, "epsilon": epsilon, "who": who, "runs": len(both)}
+            lines.append({**about, **line})
+    return pd.DataFrame(lines, columns=["dataset", "epsilon", "who", "runs", *metrics])
+
+
+def upward(metric: str) -> bool:
+    """Whether a larger value is better; seconds and megabytes are better small."""
+    known = known_metrics()
+    return metric in known and known[metric].better == "higher"
+
+
+def table_of(frame: pd.DataFrame, metrics: list[str], title: str) -> Table:
+    """A frame of means or ratios, epsilon by epsilon."""
+    table = Table("epsilon", "set", "who", "runs", *metrics, title=title)
+    for epsilon, some in frame.groupby("epsilon"):
+        for _, line in some.sort_values(["dataset", "who"]).iterrows():
+            cells = ["-" if pd.isna(line[m]) else f"{line[m]:.4g}" for m in metrics]
+            shown = "off" if epsilon == float("inf") else f"{epsilon:g}"
+            table.add_row(shown, line["dataset"], line["who"], str(line["runs"]), *cells)
+        table.add_section()
+    return table
+
+
+def main() -> None:
+    """Print means, ratios, and the mean ratio over the data sets."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--ours", default="PrivateVine", help="a generator's label")
+    parser.add_argument("--metrics", type=lambda text: text.split(","), default=None)
+    options = parser.parse_args()
+    figures = wide(pd.read_csv(options.results))
+    plain = [name for name in figures.columns if name not in (*CASE, *REPEATS, "who")]
+    metrics = options.metrics or [name for name in plain if not name.endswith("_megabytes")]
+    found = ratios(figures, metrics, options.ours)
+    overall = found.groupby(["epsilon", "who"])[metrics].mean().reset_index()
+    overall = overall.assign(dataset="mean of sets", runs="")
+    console = Console(width=max(100, 30 + 16 * len(metrics)))
+    console.print(table_of(means(figures, metrics), metrics, "means over folds and seeds"))
+    title = f"ratios, above 1 where {options.ours} is better"
+    console.print(table_of(pd.concat([found, overall]), metrics, title))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""Lines of the leaderboard: means, intervals, ranks, the best of each column."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata, t
+
+from experiments.store import figures_of
+
+Row = dict[str, Any]
+#: Generators that nobody competes with: the ceiling and the floor.
+REFERENCES = ("real", "uniform")
+#: Parts of a spec that stand beside the data set's name where they differ within a report.
+CONTEXT = {"rows": "{} rows", "folds": "{} folds", "unit": "unit {}", "profile": "{} classifiers"}
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The mean of some runs and its t interval.
+
+    Examples
+    --------
+    >>> estimate = Estimate((1.0, 2.0, 3.0))
+    >>> estimate.mean, round(estimate.half, 4)
+    (2.0, 2.4841)
+    >>> Estimate((1.0,)).half is None
+    True
+    """
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean over folds and seeds."""
+        return float(np.mean(self.values))
+
+    @property
+    def half(self) -> float | None:
+        """Half the width of the 95 % interval; None for a single run, which has none."""
+        n = len(self.values)
+        if n < 2:
+            return None
+        quantile = float(t.ppf((1 + LEVEL) / 2, n - 1))
+        return quantile * float(np.std(self.values, ddof=1)) / math.sqrt(n)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a line stands among those with its data set and epsilon."""
+
+    ranks: Mapping[str, float] = field(default_factory=dict)
+    best: frozenset[str] = frozenset()
+
+    @property
+    def mean(self) -> float | None:
+        """Mean rank; None if nothing was ranked."""
+        return float(np.mean(list(self.ranks.values()))) if self.ranks else None
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """All runs of one generator (and variant) on one data set with one epsilon."""
+
+    dataset: str
+    name: str
+    epsilon: float | None
+    rows: tuple[Row, ...]
+
+    @property
+    def reference(self) -> str:
+        """``real`` or ``uniform`` if this is a reference, else nothing."""
+        use = self.rows[0]["run"]["use"]
+        return use if use in REFERENCES else ""
+
+    @property
+    def epsilon_text(self) -> str:
+        """Epsilon as people write it."""
+        return "off" if self.epsilon is None else f"{self.epsilon:g}"
+
+    @cached_property
+    def done(self) -> tuple[Row, ...]:
+        """Runs with figures, the first fold and seed first."""
+        done = (row for row in self.rows if row["status"] == "done")
+        return tuple(sorted(done, key=lambda row: (row["run"]["seed"], row["run"]["fold"])))
+
+    @cached_property
+    def figures(self) -> dict[str, Estimate]:
+        """Every figure by name, seconds and megabytes too."""
+        values: dict[str, list[float]] = {}
+        for row in self.done:
+            for name, value in figures_of(row).items():
+                if value is not None:
+                    values.setdefault(name, []).append(float(value))
+        return {name: Estimate(tuple(some)) for name, some in values.items()}
+
+    @property
+    def privacy(self) -> Mapping[str, Any]:
+        """What the first finished run says of privacy."""
+        return self.done[0].get("privacy", {}) if self.done else {}
+
+
+def lines_of(rows: Iterable[Row]) -> list[Line]:
+    """Group runs by data set, epsilon and generator, in the order of the runs."""
+    rows = list(rows)
+    datasets, names = _dataset_names(rows), _generator_names(rows)
+    groups: dict[tuple[str, str, float | None], list[Row]] = {}
+    for row, dataset, name in zip(rows, datasets, names, strict=True):
+        groups.setdefault((dataset, name, row["run"]["epsilon"]), []).append(row)
+    lines = [Line(*key, tuple(some)) for key, some in groups.items()]
+    order = {dataset: i for i, dataset in enumerate(dict.fromkeys(datasets))}
+    return sorted(lines, key=lambda line: (order[line.dataset], _size(line.epsilon)))
+
+
+def _size(epsilon: float | None) -> float:
+    """No noise is an epsilon without end."""
+    return math.inf if epsilon is None else epsilon
+
+
+def _dataset_names(rows: Sequence[Row]) -> list[str]:
+    """Name of each row's data set, with what else sets runs apart: never averaged together."""
+    seen: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        for key in CONTEXT:
+            known = seen.setdefault((row["run"]["dataset"], key), set())
+            known.add(str(row["run"].get(key)))
+    names = []
+    for row in rows:
+        run = row["run"]
+        apart = [
+            "all rows" if run.get(key) is None else text.format(run[key])
+            for key, text in CONTEXT.items()
+            if len(seen[run["dataset"], key]) > 1
+        ]
+        names.append(run["dataset"] + (f" ({', '.join(apart)})" if apart else ""))
+    return names
+
+
+def _generator_names(rows: Sequence[Row]) -> list[str]:
+    """Label and variant; settings too where they differ under one label."""
+    plain = [
+        ", ".join(filter(None, (row["run"]["generator"], row["run"]["variant"]))) for row in rows
+    ]
+    settings = [
+        json.dumps([row["run"]["use"], row["run"]["settings"]], sort_keys=True) for row in rows
+    ]
+    kinds: dict[str, set[str]] = {}
+    for name, setting in zip(plain, settings, strict=True):
+        kinds.setdefault(name, set()).add(setting)
+    return [
+        name if len(kinds[name]) == 1 else f"{name} {setting}"
+        for name, setting in zip(plain, settings, strict=True)
+    ]
+
+
+# -- ranks -----------------------------------------------------------------------
+
+
+def loss(value: float, better: str) -> float:
+    """A value such that less is better; an attack is as bad as it beats a coin.
+
+    Examples
+    --------
+    >>> loss(0.25, "lower"), loss(0.25, "higher"), loss(0.75, "0.5"), loss(0.25, "0.5")
+    (0.25, -0.25, 0.25, 0.0)
+    """
+    if better == "higher":
+        return -value
+    return max(value - 0.5, 0.0) if better == "0.5" else value
+
+
+def standings(lines: Sequence[Line], better: Mapping[str, str]) -> dict[Line, Standing]:
+    """Rank the lines of each data set and epsilon, metric by metric.
+
+    References are not ranked, nor are metrics without a direction. Equal values share the mean
+    of their ranks. The best of a column is marked unless all are equally good.
+    """
+    groups: dict[tuple[str, float | None], list[Line]] = {}
+    for line in lines:
+        if line.done and not line.reference:
+            groups.setdefault((line.dataset, line.epsilon), []).append(line)
+    found: dict[Line, Standing] = {}
+    for group in groups.values():
+        ranks: dict[Line, dict[str, float]] = {line: {} for line in group}
+        best: dict[Line, set[str]] = {line: set() for line in group}
+        for metric, direction in better.items():
+            able = [line for line in group if metric in line.figures]
+            if direction == "none" or not able:
+                continue
+            losses = [loss(line.figures[metric].mean, direction) for line in able]
+            least, most = min(losses), max(losses)
+            for line, rank, value in zip(able, rankdata(losses), losses, strict=True):
+                ranks[line][metric] = float(rank)
+                if value == least < most:
+                    best[line].add(metric)
+        found |= {line: Standing(ranks[line], frozenset(best[line])) for line in group}
+    return found

@@ -1,0 +1,85 @@
+"""Generators from outside, good and bad, for the tests of the runner."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+class Copies:
+    """The least that can be scored: fit(table) and sample(n)."""
+
+    def fit(self, table: pd.DataFrame) -> None:
+        self.table = table
+
+    def sample(self, n: int) -> pd.DataFrame:
+        return self.table.sample(n, replace=True, random_state=0)
+
+
+class Asks(Copies):
+    """Takes everything that a constructor may ask for, and the schema."""
+
+    def __init__(self, epsilon: float, seed: int, mood: str = "calm") -> None:
+        self.asked = (epsilon, seed, mood)
+
+    def fit(self, table: pd.DataFrame, schema: Any = None) -> None:
+        assert schema is not None
+        assert self.asked[2] == "wild"
+        super().fit(table)
+
+
+class Raises(Copies):
+    def fit(self, table: pd.DataFrame) -> None:
+        raise RuntimeError("no such luck")
+
+
+class Hangs(Copies):
+    def __init__(self, pid_file: str) -> None:
+        self.pid_file = pid_file
+
+    def fit(self, table: pd.DataFrame) -> None:
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        Path(self.pid_file).write_text(str(child.pid), encoding="ascii")
+        time.sleep(600)
+
+
+class Eats(Copies):
+    def fit(self, table: pd.DataFrame) -> None:
+        self.parts = []
+        while True:
+            self.parts.append(np.ones(4_000_000))
+
+
+class Dies(Copies):
+    def fit(self, table: pd.DataFrame) -> None:
+        print("these were my last words", flush=True)
+        os._exit(7)
+
+
+class WrongColumns(Copies):
+    def sample(self, n: int) -> pd.DataFrame:
+        return super().sample(n).rename(columns={"A": "X"})
+
+
+class TooFew(Copies):
+    def sample(self, n: int) -> pd.DataFrame:
+        return super().sample(n - 1)
+
+
+class Gaps(Copies):
+    def sample(self, n: int) -> pd.DataFrame:
+        drawn = super().sample(n).reset_index(drop=True)
+        drawn.loc[:4, "A"] = np.nan
+        return drawn
+
+
+class NoTable(Copies):
+    def sample(self, n: int) -> pd.DataFrame:
+        return list(range(n))  # type: ignore[return-value]

@@ -1,0 +1,316 @@
+"""The report: intervals and ranks by hand, nothing hidden, everything escaped, small."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from report_rows import METRICS, benchmark, ended, row
+
+from copula_shirley.artefact import ArtefactError
+from experiments.report import render, write_report
+from experiments.report.board import board
+from experiments.report.ledgers import grouped_spends
+from experiments.report.lines import Estimate, lines_of, standings
+from experiments.report.words import measures_of
+
+VOID = {"meta", "link", "br", "wbr", "input"}
+
+
+class Page(HTMLParser):
+    """Tags, text and attributes of a page; elements must be closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.ids: Counter[str] = Counter()
+        self.text: list[str] = []
+        self.scripts: list[str] = []
+        self.rows: list[dict[str, Any]] = []
+        self.links: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.tags[tag] += 1
+        if tag not in VOID:
+            self._open.append(tag)
+        if "id" in values:
+            self.ids[str(values["id"])] += 1
+        if "data-values" in values:
+            self.rows.append({**values, **json.loads(str(values["data-values"]))})
+        self.links += [str(values[key]) for key in ("href", "src") if key in values]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        inside = self._open[-1] if self._open else ""
+        if inside == "script":
+            self.scripts.append(data)
+        elif inside != "style":
+            self.text.append(data)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return json.loads(self.scripts[0])
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def better() -> dict[str, str]:
+    return {name: direction for name, (_, direction, _) in METRICS.items()}
+
+
+def test_the_interval_by_hand() -> None:
+    # Student's t with 2 degrees of freedom has its 97.5 % point at 4.302653
+    estimate = Estimate((0.1, 0.2, 0.6))
+    deviation = math.sqrt((0.2**2 + 0.1**2 + 0.3**2) / 2)
+    assert estimate.mean == pytest.approx(0.3)
+    assert estimate.half == pytest.approx(4.302653 * deviation / math.sqrt(3), rel=1e-6)
+
+
+def test_one_run_has_no_interval_and_says_so() -> None:
+    assert Estimate((0.3,)).half is None
+    page = Page(render([row()], "one"))
+    assert "one run" in page.words and "±" not in page.words
+    assert page.data["lines"][0]["figures"]["ks"] == [0.1, None, 1]
+
+
+def test_ranks_by_hand() -> None:
+    rows = [
+        row("A", figures={"ks": 0.1, "mcc_binary": 0.9, "membership_hamming_all": 0.40}),
+        row("B", figures={"ks": 0.2, "mcc_binary": 0.1, "membership_hamming_all": 0.49}),
+        row("C", figures={"ks": 0.2, "mcc_binary": 0.5, "membership_hamming_all": 0.60}),
+        row("real", epsilon=None, figures={"ks": 0.0}),
+    ]
+    lines = lines_of(rows)
+    places = {line.name: place for line, place in standings(lines, better()).items()}
+    assert set(places) == {"A", "B", "C"}  # the reference is not ranked
+    chosen = ("ks", "mcc_binary", "membership_hamming_all", "tvd1")
+    ranks = {name: [place.ranks[m] for m in chosen] for name, place in places.items()}
+    # ties share their ranks; below a coin no attack is better than another
+    assert ranks == {"A": [1, 1, 1.5, 2], "B": [2.5, 3, 1.5, 2], "C": [2.5, 2, 3, 2]}
+    assert "k_anonymity" not in places["A"].ranks
+    assert places["A"].mean == pytest.approx((1 + 1 + 1.5 + 2 + 2) / 5)
+    assert places["A"].best == {"ks", "mcc_binary", "membership_hamming_all"}
+    assert places["B"].best == {"membership_hamming_all"}  # tvd1 is equal for all: no best
+
+
+def test_ranks_do_not_cross_epsilons_or_data_sets() -> None:
+    rows = [row("A", epsilon=e, dataset=d) for e in (0.1, 1.0) for d in ("made", "other")]
+    assert all(place.mean == 1 for place in standings(lines_of(rows), better()).values())
+
+
+def test_runs_that_differ_are_never_averaged() -> None:
+    names = {line.dataset for line in lines_of([row(), row(rows=500), row(unit="row")])}
+    assert names == {
+        "made (all rows, unit person)",
+        "made (500 rows, unit person)",
+        "made (all rows, unit row)",
+    }
+    settings = lines_of([row(settings={"degree": 2}), row(settings={"degree": 3})])
+    assert len({line.name for line in settings}) == 2
+
+
+def test_the_leaderboard_has_every_line_in_order() -> None:
+    page = Page(render(benchmark(), "all"))
+    lines = [(r["data-dataset"], r["data-epsilon"], r["generator"]) for r in page.rows]
+    assert lines[:3] == [("made", "0.1", name) for name in ("Vine", "Shirley", "Broken")]
+    assert ("made", "1", "Slow") in lines and ("made", "1", "Vine, encoder onehot") in lines
+    references = [r for r in page.rows if "data-reference" in r]
+    assert page.rows[-4:] == references  # last, in a part of their own
+    assert all(r["rank"] is None for r in references)
+    by_name = {(r["data-dataset"], r["data-epsilon"], r["generator"]): r for r in page.rows}
+    assert by_name["made", "1", "Vine"]["ks"] == pytest.approx(0.11)
+    assert by_name["made", "1", "Vine"]["rank"] < by_name["made", "1", "Shirley"]["rank"]
+
+
+def test_what_is_claimed_and_what_is_proved_stand_side_by_side() -> None:
+    rows = benchmark()
+    lines = lines_of(rows)
+    measures = measures_of(rows)
+    entries = {entry.line.name: entry for entry in board(lines, measures, {})}
+    shirley, vine = entries["Shirley"], entries["Vine"]
+    assert (shirley.claimed, shirley.proved, shirley.mark) == ("epsilon 1", "nothing", "broken")
+    assert (vine.proved, vine.mark) == ("epsilon 1", "kept")
+    words = Page(render(rows, "all")).words
+    assert "Claims epsilon and proves nothing, on every data set" in words
+    assert "they are raw" in words
+
+
+def test_failures_are_visible() -> None:
+    words = Page(render(benchmark(), "all")).words
+    assert "No figures: failed in 3 of 3 runs. ValueError: bad" in words
+    assert "No figures: timeout in 1 of 1 runs. Stopped after 60 minutes" in words
+    assert "No figures: skipped in 1 of 1 runs. Too many columns" in words
+    assert "Traceback of ValueError: bad" in words
+    assert "failed in 12 runs" in words  # one reason, one entry
+    assert "Slow ran out of time in 1 run: stopped after 60 minutes" in words
+    assert "Vine, encoder onehot was skipped in 1 run: too many columns" in words
+    assert "36 done , 12 failed , 1 skipped , 1 timeout" in words
+
+
+def test_a_generator_that_failed_in_part_says_so() -> None:
+    page = Page(render([row(), ended("failed", "boom", fold=1)], "part"))
+    assert "1 of 2" in page.words
+
+
+def test_only_failures_is_a_report_too() -> None:
+    words = Page(render([ended("failed", "boom")], "none")).words
+    assert "No figures" in words and "No finished run, no ledger" in words
+
+
+def test_complaints_notes_and_provenance() -> None:
+    odd = row()
+    odd["complaints"] = ["age: 3 of 10 values are missing"]
+    odd["figures"]["ks"]["detail"]["note"] = "a special note"
+    odd["provenance"]["dirty"] = True
+    text = render([odd, row(fold=1)], "odd")
+    words = Page(text).words
+    assert "age: 3 of 10 values are missing" in words
+    assert "a special note" in text
+    assert "The working tree differed from the commit" in words
+    assert "An Honest Processor, 2 cores" in words and "numpy 2.4.6" in words
+    assert "made in 2 different settings" in words
+
+
+def test_the_report_says_that_it_is_not_private() -> None:
+    assert "This report is not private." in Page(render([], "empty")).words
+
+
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7*7 }}\u2028"
+
+
+def test_everything_is_escaped() -> None:
+    clean = Page(render([row(variant="x"), ended("failed", "boom", "Bad")], "title"))
+    evil = row(EVIL, variant=EVIL, dataset=EVIL, claimed=EVIL, proved=EVIL)
+    evil["complaints"] = [EVIL]
+    evil["margins"] = {EVIL: {"labels": [EVIL], "real": [1.0], "synthetic": [1.0]}}
+    evil["figures"]["ks"]["detail"] = {"columns": {EVIL: 0.1}, "note": EVIL}
+    evil["privacy"]["summary"] = [["claimed", EVIL]]
+    evil["privacy"]["spends"] = [["a", "b", "c", "d", "e", "f"], [EVIL] * 6]
+    evil["privacy"]["unprotected"] = [[EVIL] * 4]
+    evil["provenance"]["versions"] = {EVIL: EVIL}
+    bad = ended("failed", EVIL, EVIL + "2")
+    bad["traceback"] = EVIL
+    text = render([evil, bad], EVIL)
+    page = Page(text)
+    assert page.tags["script"] == clean.tags["script"] == 2
+    assert page.tags["img"] == 0
+    assert "alert(1)" in page.words  # shown, not run
+    assert "{{ 7*7 }}" in page.words and "49" not in page.text
+    assert page.data["columns"][EVIL] == [EVIL]
+
+
+def test_half_a_character_can_be_written(tmp_path: Path) -> None:
+    write_report([row("half \ud800")], tmp_path / "report.html", "half")
+    assert "half ?" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_nothing_comes_from_the_network() -> None:
+    text = render(benchmark(), "all")
+    page = Page(text)
+    assert [link for link in page.links if not link.startswith(("#", "data:"))] == []
+    assert "default-src 'none'" in text
+    names = re.findall(r"https?://[^\"' )]+", text)
+    assert set(names) <= {"http://www.w3.org/2000/svg"}  # a name, never fetched
+
+
+def test_the_page_is_well_made() -> None:
+    text = render(benchmark(), "all")
+    page = Page(text)
+    assert page.tags["h1"] == 1 and page.tags["main"] == 1
+    assert max(page.ids.values()) == 1
+    for link in page.links:
+        assert not link.startswith("#") or link[1:] in page.ids
+    assert text.count('aria-sort="none"') == 9 + len(METRICS)
+
+
+def test_empty_rows(tmp_path: Path) -> None:
+    write_report([], tmp_path / "report.html", "nothing yet")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "No run has ended yet" in page.words
+    assert page.data["lines"] == []
+
+
+def test_the_same_rows_give_the_same_page() -> None:
+    assert render(benchmark(), "all") == render(benchmark(), "all")
+
+
+def test_a_report_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old", encoding="utf-8")
+    broken = row()
+    broken["figures"]["ks"]["value"] = "no number"
+    with pytest.raises(ValueError, match="no number"):
+        write_report([broken], path, "broken")
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(ArtefactError, match="folder"):
+        write_report([], tmp_path, "a folder")
+
+
+def test_breakdowns_are_means_and_margins_are_of_the_first_fold() -> None:
+    later, first = row(fold=1, figures={"ks": 0.3}), row(fold=0, figures={"ks": 0.1})
+    first["margins"]["age"] = {"labels": ["x"], "real": [1.0], "synthetic": [0.125]}
+    data = Page(render([later, first], "two")).data
+    line = data["lines"][0]
+    assert line["columns"]["ks"] == [200, 200, 200]
+    assert line["pairs"]["tvd2"] == [200, 200, 200]
+    labels, real, synthetic = line["margins"][0]
+    assert data["pool"][labels] == ["x"] and data["pool"][real] == [10_000]
+    assert synthetic == [1250] and line["first"] == [0, 0]
+
+
+def test_spends_of_one_kind_stand_together() -> None:
+    head, lines = grouped_spends(row()["privacy"]["spends"])
+    assert head[0] == "stage"
+    assert lines == [["histogram", "a, b, c, d and 4 more", "laplace", "2", "0", "all rows"]]
+    assert grouped_spends([]) == ([], [])
+
+
+@pytest.mark.parametrize("folds", [5, 1])
+def test_300_runs_with_40_columns_are_small(folds: int) -> None:
+    rng = np.random.default_rng(0)
+    columns = [f"column_{i}" for i in range(40)]
+    pairs = [f"{a} | {b}" for i, a in enumerate(columns) for b in columns[i + 1 :]]
+    rows = []
+    for i in range(300 // folds):
+        for fold in range(folds):
+            one = row(f"generator {i}", fold=fold, epsilon=i + 1)
+            for metric, part, keys in (("ks", "columns", columns), ("tvd2", "pairs", pairs)):
+                values = rng.random(len(keys)).tolist()
+                one["figures"][metric]["detail"] = {part: dict(zip(keys, values, strict=True))}
+            one["margins"] = {
+                name: {
+                    "labels": [f"{k} to {k + 1}" for k in range(20)],
+                    "real": rng.dirichlet(np.ones(20)).round(6).tolist(),
+                    "synthetic": rng.dirichlet(np.ones(20)).round(6).tolist(),
+                }
+                for name in columns
+            }
+            rows.append(one)
+    rows += [
+        {**ended("failed", f"error {i}", f"bad {i}"), "traceback": "line\n" * 1600}
+        for i in range(100)
+    ]
+    text = render(rows, "many")
+    assert len(text.encode()) < (1_300_000 if folds > 1 else 2_400_000)
+    page = Page(text)
+    assert len(page.rows) == 300 // folds + 100
+    drawn = [line for line in page.data["lines"] if "margins" in line]
+    assert len(drawn) == 300 // folds - page.data["cut"]
+    assert (page.data["cut"] == 0) == (folds > 1)  # what does not fit is counted

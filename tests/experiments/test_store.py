@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from experiments.specs import GridError, Run
+from experiments.store import Store, tidy
+
+RUN = Run("made", "PB", "privbayes", variant="degree 2", epsilon=None)
+KEEPS = Run("made", "PB", "privbayes", keep_table=True)
+
+
+def done(run: Run = RUN) -> dict[str, Any]:
+    return {
+        "run": run.to_dict(),
+        "id": run.id,
+        "status": "done",
+        "figures": {"ks": {"value": 0.25}, "tvd2": {"value": 0.5}},
+        "seconds": {"fit": 2.0, "sample": 1.0, "evaluate": 3.0, "total": 7.0},
+        "memory": {"fit": 2**20, "sample": 0},
+        "privacy": {"claimed": "epsilon 1", "proved": "nothing"},
+        "provenance": {"commit": "abc"},
+    }
+
+
+def test_what_was_put_is_found_again(tmp_path: Path) -> None:
+    store = Store(tmp_path / "new" / "folder")
+    assert store.get(RUN) is None
+    with store.opened():
+        store.put(RUN, done())
+    assert store.get(RUN) == done()
+    assert store.rows([RUN, KEEPS]) == [done()]
+    store.forget(RUN)
+    assert store.get(RUN) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"id": "other", "status": "done"}', "null"])
+def test_a_file_that_is_no_result_counts_as_none(tmp_path: Path, text: str) -> None:
+    store = Store(tmp_path)
+    store.path(RUN).write_text(text, encoding="utf-8")
+    assert store.get(RUN) is None
+
+
+def test_a_cut_off_file_counts_as_none(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    whole = json.dumps(done())
+    store.path(RUN).write_text(whole[: len(whole) // 2], encoding="utf-8")
+    assert store.get(RUN) is None
+
+
+def test_a_result_without_its_table_is_not_done(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.put(KEEPS, done(KEEPS))
+    assert store.get(KEEPS) is None
+    store.put(KEEPS, done(KEEPS), pd.DataFrame({"A": [1]}))
+    assert store.get(KEEPS) is not None
+
+
+def test_leftovers_of_a_killed_run_go(tmp_path: Path) -> None:
+    rest = tmp_path / ".x.json.abc.partial"
+    rest.write_text("half", encoding="utf-8")
+    with Store(tmp_path).opened():
+        assert not rest.exists()
+
+
+def test_two_runners_do_not_share_a_folder(tmp_path: Path) -> None:
+    with (
+        Store(tmp_path).opened(),
+        pytest.raises(GridError, match="another runner"),
+        Store(tmp_path).opened(),
+    ):
+        pass
+    with Store(tmp_path).opened():
+        pass
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    store = Store(tmp_path / "file" / "folder")
+    with pytest.raises(GridError, match="cannot be made"), store.opened():
+        pass
+
+
+def test_the_tidy_frame() -> None:
+    failed = {"run": KEEPS.to_dict(), "id": KEEPS.id, "status": "failed", "reason": "alas"}
+    frame = tidy([done(), failed])
+    own = frame[frame["status"] == "done"].set_index("metric")
+    assert own["value"].to_dict() == {
+        "ks": 0.25,
+        "tvd2": 0.5,
+        "fit_seconds": 2.0,
+        "sample_seconds": 1.0,
+        "evaluate_seconds": 3.0,
+        "total_seconds": 7.0,
+        "fit_megabytes": 1.0,
+        "sample_megabytes": 0.0,
+    }
+    assert own["variant"].unique().tolist() == ["degree 2"]
+    (line,) = frame[frame["status"] == "failed"].to_dict("records")
+    assert line["reason"] == "alas" and pd.isna(line["value"]) and line["epsilon"] == 1.0
