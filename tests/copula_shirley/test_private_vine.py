@@ -207,7 +207,7 @@ def test_a_missed_pair_does_not_take_all_tables_beyond_the_vine() -> None:
     extras = [set(what) for batch in asked for what in batch]
     assert len(asked) > 1 and len(set(map(frozenset, extras))) == len(extras)
     for triangle in (set("abc"), set("def")):
-        # in a single batch 12 of 14 tables went to the first triangle
+        # in a single batch 13 of 14 tables went to the first triangle
         assert 1 <= sum(len(triangle & extra) >= 2 for extra in extras) <= len(extras) / 2
 
 
