@@ -22,6 +22,8 @@ from copula_shirley.schema import Schema
 from copula_shirley.tilt import Target, pick, tilt
 
 Codes = list[NDArray[np.intp]]
+#: Short numbers, since cells of hundreds of tables are made of them.
+Grouped = list[NDArray[np.int32]]
 #: Rows drawn for each row that is kept, and the least pool.
 POOL, LEAST_POOL = 4, 20_000
 #: Of the width of a group, for a cell without mass.
@@ -145,12 +147,18 @@ class FittedVine:
             codes[here] = order[place]
         return codes
 
-    def table_cells(self, variables: Sequence[int], codes: Codes) -> NDArray[np.intp]:
+    def grouped(self, codes: Codes) -> Grouped:
+        """The group of each row, per column."""
+        return [
+            groups.astype(np.int32)[column]
+            for groups, column in zip(self.groups, codes, strict=True)
+        ]
+
+    def table_cells(self, variables: Sequence[int], grouped: Grouped) -> NDArray[np.int32]:
         """The cell of each row in a table of some variables' groups."""
-        shapes = self.shapes
-        cell = np.zeros(len(codes[0]), dtype=np.intp)
-        for j in variables:
-            cell = cell * shapes[j] + self.groups[j][codes[j]]
+        cell = grouped[variables[0]]
+        for j in variables[1:]:
+            cell = cell * np.int32(self.groups[j].max() + 1) + grouped[j]
         return cell
 
     # -- rows ----------------------------------------------------------------------
@@ -206,14 +214,20 @@ class FittedVine:
 
     def weigh(self, codes: Codes, weight: FloatArray, sweeps: int) -> FloatArray:
         """Weights of the tilt for drawn rows; sets the factors at the fit."""
-        # the smallest tables last: what a sweep leaves behind fits the margins
-        targets = sorted(self.targets, key=lambda target: -len(target.variables))
-        keys = [self.table_cells(target.variables, codes) for target in targets]
-        start = weight * (self.total / weight.sum())
-        weights, factors = tilt(keys, targets, start, self.kappa, sweeps, self.factors)
+        weights, factors = self.tilted(self.grouped(codes), weight, sweeps)
         if self.factors is None:
             self.factors = factors
         return weights
+
+    def tilted(
+        self, grouped: Grouped, weight: FloatArray, sweeps: int
+    ) -> tuple[FloatArray, list[FloatArray]]:
+        """Weights of the tilt for drawn rows, given as groups, and its factors."""
+        # the smallest tables last: what a sweep leaves behind fits the margins
+        targets = sorted(self.targets, key=lambda target: -len(target.variables))
+        keys = [self.table_cells(target.variables, grouped) for target in targets]
+        start = weight * (self.total / weight.sum())
+        return tilt(keys, targets, start, self.kappa, sweeps, self.factors)
 
     def sample(
         self, n: int, rng: np.random.Generator, given: Mapping[int, Condition] | None = None

@@ -285,6 +285,8 @@ class Measure:
         self._source = source
         self.noise = noise or Noise(ledger.budget, ledger.sensitivity())
         self.transcript = Transcript() if transcript is None else transcript
+        # exact tables of candidates, by key: a choice comes in batches; private as the rows are
+        self._candidates: dict[int, tuple[Key, Integers]] = {}
 
     def answer(self, query: Query) -> Answer:
         """Charge the query, then answer it."""
@@ -332,10 +334,17 @@ class Measure:
         counts = np.bincount(key.cells(self._records), minlength=size)
         return counts.astype(np.int64).reshape(key.shape)
 
+    def _candidate(self, key: Key) -> Integers:
+        """The table of a key that may be asked about again."""
+        if id(key) not in self._candidates:
+            self._candidates[id(key)] = key, self._count(key)
+        return self._candidates[id(key)][1]
+
     def _gaps(self, query: Distances | Choice) -> Integers:
+        count = self._candidate if isinstance(query, Choice) else self._count
         return np.array(
             [
-                np.abs(self._count(key) - guess).sum()
+                np.abs(count(key) - guess).sum()
                 for key, guess in zip(query.keys, query.guesses, strict=True)
             ],
             dtype=np.int64,

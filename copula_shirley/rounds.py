@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.domain import FloatArray
 from copula_shirley.fine_margins import LeafKey, Leaves, with_shares
-from copula_shirley.fitted_vine import POOL, SWEEPS, Codes, FittedVine
+from copula_shirley.fitted_vine import POOL, SWEEPS, FittedVine, Grouped
 from copula_shirley.keys import AllRows, GroupKey, InnovationKey
 from copula_shirley.measure import Choice, Distances, Key, Noise, Rounds, Tables
 from copula_shirley.noise import Integers
@@ -45,6 +45,8 @@ LEAST_ROWS = 10.0
 #: A share of the budget that is too small to be spent.
 DUST = 1e-12
 MOST_POOL = 60_000
+#: Tables beyond the vine are chosen in so many batches; rounds through the tables between them.
+BATCHES, PEEK = 4, 3
 
 
 @dataclass(frozen=True)
@@ -343,27 +345,60 @@ class _Learner:
         rng = np.random.default_rng(self.problem.pool_seed)
         pool, weight = model.draw_cells(int(min(POOL * model.total, MOST_POOL)) + 1, rng)
         if self.plan.extras > 0:
-            yield from self._extra_tables(pool)
+            yield from self._extra_tables(model.grouped(pool), weight)
         model.weigh(pool, weight, SWEEPS)
 
-    def _extra_tables(self, pool: Codes) -> Rounds[None]:
-        model, n = self.model, len(pool[0])
+    def _extra_tables(self, grouped: Grouped, weight: FloatArray) -> Rounds[None]:
+        """Choose and count tables in batches, each against what the tilt made of the last ones.
+
+        A table that misses a pair makes all triples with that pair look far off, too. Once it is
+        counted they no longer do, so the next batch goes elsewhere. Every choice and every table
+        has the noise that it would have in a single batch: rho is per table.
+        """
         share = self.left  # what other rounds left is spent here
-        measuring, choosing = share * (1 - CHOOSING_EXTRAS), share * CHOOSING_EXTRAS
-        candidates = self._candidates(measuring)
-        count = min(self.plan.extra_tables, len(candidates))
-        sigma = self.noise.sigma(measuring * self.problem.share, count)
+        candidates = self._candidates(share * (1 - CHOOSING_EXTRAS))
         keys = [self._key(variables) for variables in candidates]
-        expected: list[FloatArray] = [
-            np.bincount(model.table_cells(v, pool), minlength=math.prod(key.shape)).astype(float)
-            * (model.total / n)
-            for v, key in zip(candidates, keys, strict=True)
+        count = min(self.plan.extra_tables, len(candidates))
+        sizes = [len(part) for part in np.array_split(np.arange(count), min(BATCHES, count))]
+        for i, size in enumerate(sizes):
+            part = share * size / count if i < len(sizes) - 1 else self.left
+            expected = self._expected(candidates, grouped, weight)
+            chosen = yield from self._extra_batch(keys, expected, size, part, len(weight))
+            for c, table, sigma in chosen:
+                self._remember(candidates[c], table, sigma)
+            taken = {c for c, _, _ in chosen}
+            candidates = [v for c, v in enumerate(candidates) if c not in taken]
+            keys = [key for c, key in enumerate(keys) if c not in taken]
+
+    def _expected(
+        self, candidates: Sequence[tuple[int, ...]], grouped: Grouped, weight: FloatArray
+    ) -> list[FloatArray]:
+        """Tables of the model as it is now: drawn rows, tilted to the tables counted so far."""
+        model, shapes = self.model, self.model.shapes
+        weights, _ = model.tilted(grouped, weight, PEEK)
+        return [
+            np.bincount(
+                model.table_cells(variables, grouped),
+                weights,
+                math.prod(shapes[j] for j in variables),
+            ).astype(float)
+            for variables in candidates
         ]
+
+    def _extra_batch(
+        self,
+        keys: Sequence[GroupKey],
+        expected: Sequence[FloatArray],
+        count: int,
+        share: float,
+        drawn: int,
+    ) -> Rounds[list[tuple[int, FloatArray, float]]]:
+        """Positions, noisy counts and noise of ``count`` tables far from the expected ones."""
+        choosing = share * CHOOSING_EXTRAS
+        sigma = self.noise.sigma((share - choosing) * self.problem.share, count)
+        chance = 1 + self.model.total / drawn  # of the rows, and of the drawn ones
         handicaps = np.array(
-            [
-                ABSOLUTE * (np.sqrt(q * (1 + model.total / n)).sum() + 0.5 * sigma * q.size)
-                for q in expected
-            ]
+            [ABSOLUTE * (np.sqrt(q * chance).sum() + 0.5 * sigma * q.size) for q in expected]
         )
         self.left -= choosing
         answer = yield Choice(
@@ -376,10 +411,9 @@ class _Learner:
         )
         chosen = [int(i) for i in answer.values[0]]
         noisy, sigma = yield from self._tables(
-            "tables beyond the vine", [keys[i] for i in chosen], self.left
+            "tables beyond the vine", [keys[i] for i in chosen], share - choosing
         )
-        for i, table in zip(chosen, noisy, strict=True):
-            self._remember(candidates[i], table, sigma)
+        return [(i, table, sigma) for i, table in zip(chosen, noisy, strict=True)]
 
     def _candidates(self, measuring: float) -> list[tuple[int, ...]]:
         """Pairs that no table holds yet, and triples if the noise allows so many cells."""
@@ -389,11 +423,9 @@ class _Learner:
         }
         pairs = [p for p in combinations(model.others, 2) if frozenset(p) not in seen]
         sigma = max(self.noise.sigma(measuring * self.problem.share, self.plan.extra_tables), 1e-9)
-        most = model.total / (CELLS_PER_NOISE * sigma)
+        most, shapes = model.total / (CELLS_PER_NOISE * sigma), model.shapes
         triples = [
-            t
-            for t in combinations(model.others, 3)
-            if math.prod(model.shapes[j] for j in t) <= most
+            t for t in combinations(model.others, 3) if math.prod(shapes[j] for j in t) <= most
         ]
         return [*pairs, *triples]
 

@@ -30,7 +30,7 @@ class Target:
 
 
 def tilt(
-    cells: Sequence[NDArray[np.intp]],
+    cells: Sequence[NDArray[np.signedinteger]],
     targets: Sequence[Target],
     start: FloatArray,
     kappa: float,

@@ -184,6 +184,33 @@ def test_without_noise_a_joint_distribution_is_reproduced(target: str | None) ->
     assert statistic < chi2.isf(1e-9, 23)
 
 
+# -- tables beyond the vine -------------------------------------------------------------
+
+
+def two_triangles(n: int = 10_000, idle: int = 14) -> tuple[pd.DataFrame, Schema]:
+    """Two triples of copies of a hidden coin, the second with more errors, and idle columns."""
+    rng = np.random.default_rng(7)
+    names = [*"abcdef", *(f"idle{i}" for i in range(idle))]
+    table = pd.DataFrame({name: rng.random(n) < 0.5 for name in names})
+    for names_of, wrong in (("abc", 0.1), ("def", 0.25)):
+        coin = rng.random(n) < 0.5
+        for name in names_of:
+            table[name] = coin ^ (rng.random(n) < wrong)
+    return table, Schema(tuple(Column(name, "boolean") for name in names))
+
+
+def test_a_missed_pair_does_not_take_all_tables_beyond_the_vine() -> None:
+    """A tree holds two sides of a triangle; every triple with the third one looks far off."""
+    table, schema = two_triangles()
+    model = PrivateVine(1.0, 1e-9, random_state=0).fit(table, schema)
+    asked = [q["what"] for q in model.transcript_.queries if q["stage"] == "tables beyond the vine"]
+    extras = [set(what) for batch in asked for what in batch]
+    assert len(asked) > 1 and len(set(map(frozenset, extras))) == len(extras)
+    for triangle in (set("abc"), set("def")):
+        # in a single batch 13 of 14 tables went to the first triangle
+        assert 1 <= sum(len(triangle & extra) >= 2 for extra in extras) <= len(extras) / 2
+
+
 # -- conditions ------------------------------------------------------------------------
 
 TOWN = Schema(
