@@ -16,13 +16,13 @@ import sys
 import time
 
 import numpy as np
-import pandas as pd
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from copula_shirley import PrivateVine
 from experiments.datasets import load_dataset
+from experiments.paper.coefficients import PAIRS, coefficients
 
 DELTA = 1e-9
 
@@ -71,15 +71,6 @@ def fit_rows(options: argparse.Namespace) -> None:
 
 
 # -- the made set of table 5.2 ---------------------------------------------------------
-
-PAIRS = ("A-B", "A-C", "A-D", "A-E", "A-F", "A<0, F", "A>0, F")
-
-
-def coefficients(table: pd.DataFrame) -> list[float]:
-    """The seven Spearman coefficients of table 5.2."""
-    whole = [table["A"].corr(table[name], method="spearman") for name in "BCDEF"]
-    halves = [table[table["A"] < 0], table[table["A"] > 0]]
-    return [*whole, *(half["A"].corr(half["F"], method="spearman") for half in halves)]
 
 
 def made(options: argparse.Namespace) -> None:

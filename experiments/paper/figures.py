@@ -160,7 +160,7 @@ def draw_epsilons(scores: Scores, dataset: str, number: str = "") -> Any | None:
 
 
 def labelled(scores: Scores, dataset: str, generator: str) -> str:
-    """A generator with what is proved where it claims the least epsilon."""
+    """A generator with what it claims and what is proved, at the least epsilon."""
     done = scores.done
     own = done[(done["generator"] == generator) & (done["dataset"] == dataset)]
     own = own[(own["experiment"] == "models") & own["epsilon"].notna()].sort_values("epsilon")
@@ -169,8 +169,8 @@ def labelled(scores: Scores, dataset: str, generator: str) -> str:
     line = own.iloc[0]
     claimed, proved = line["claimed"], line["proved"]
     if claimed == proved:
-        return f"{shown(generator)}: claims and proves {proved}"
-    return f"{shown(generator)}: claims {claimed}, proves {proved}"
+        return f"{shown(generator)}: proves what it claims"
+    return f"{shown(generator)}: where it claims {claimed} it proves {proved}"
 
 
 def draw_overall(scores: Scores) -> Any | None:

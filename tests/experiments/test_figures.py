@@ -75,7 +75,7 @@ def test_a_line_per_generator_over_epsilon_in_its_colour_with_its_guarantee() ->
     colours = [each.lines[0].get_color() for each in axis.containers]
     assert colours == [COLOURS[name] for name in list(COLOURS)[:5]]
     named = labels(figure)
-    assert named[0] == "COPULA-SHIRLEY: claims epsilon 0.1, proves nothing"
+    assert named[0] == "COPULA-SHIRLEY: where it claims epsilon 0.1 it proves nothing"
     assert named[4].startswith("PrivateVine (ours, not in the thesis)")
     assert "raw data" in named
 
