@@ -292,7 +292,7 @@ def test_an_interrupted_run_takes_its_peer_along(
     assert gone(int(note.read_text()))
 
 
-def wait_for(condition: object, seconds: float = 60) -> None:
+def wait_for(condition: object, seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < end, "it did not happen"
