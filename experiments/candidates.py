@@ -60,6 +60,18 @@ def imported(use: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
+class Stage:
+    """What a stretch of work takes: seconds on the wall and of the processor, and memory."""
+
+    def __init__(self) -> None:
+        self._memory, self._cpu, self._wall = PeakMemory(), time.process_time(), time.perf_counter()
+
+    def taken(self, name: str) -> tuple[dict[str, float], dict[str, int]]:
+        """Seconds and peak bytes until now."""
+        wall, cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
+        return {name: wall, f"{name}_cpu": cpu}, {name: self._memory.peak()}
+
+
 class Local:
     """A generator in this process."""
 
@@ -75,18 +87,17 @@ class Local:
         arguments = [fold.schema] if _takes(generator.fit, "schema") else []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)  # the result says it
-            memory, start = PeakMemory(), time.perf_counter()
+            stage = Stage()
             generator.fit(train, *arguments)
-            fitted = time.perf_counter()
-            seconds, peaks = {"fit": fitted - start}, {"fit": memory.peak()}
-        memory, start = PeakMemory(), time.perf_counter()
+            seconds, memory = stage.taken("fit")
+        stage = Stage()
         table = generator.sample(fold.rows)
-        seconds["sample"] = time.perf_counter() - start
-        peaks["sample"] = memory.peak()
+        more, peak = stage.taken("sample")
+        seconds, memory = {**seconds, **more}, {**memory, **peak}
         ledger = getattr(generator, "ledger_", None)
         promised = _takes(self.make, "epsilon") or "epsilon" in dict(run.settings)
         privacy = of_ledger(ledger) if isinstance(ledger, Ledger) else by_its_word(run, promised)
-        return Synthesis(table, seconds, peaks, privacy)
+        return Synthesis(table, seconds, memory, privacy)
 
     def _made(self, fold: Fold, run: Run) -> Any:
         """The generator with the settings of a run, and what else its constructor asks for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from copula_shirley.errors import SettingError
 from copula_shirley.terminal import check_apart, messages, note, screen
 from experiments.display import Display, print_failures, status_table
 from experiments.on_dask import run_on_dask
+from experiments.peers import PeerError, find_peer, known_peers
 from experiments.report import write_report
 from experiments.runner import exit_code, is_stale, run_all, to_repeat
 from experiments.specs import Grid, Run
@@ -124,10 +126,27 @@ def make(
     stale = sum(map(is_stale, ended))
     if stale and not quiet:
         note(f"{stale} of the kept results were made by other code; --again stale makes them again")
+    prepare_peers(runs, quiet)
     with Display(len(runs), ended, quiet) as display:
         if dask is not None:
             return run_on_dask(dask, runs, store, limits, display, again or ())
         return run_all(runs, store, limits, display, jobs, again or ())
+
+
+def prepare_peers(runs: Sequence[Run], quiet: bool) -> None:
+    """Build the environments of the peers, which takes minutes, before any run's time counts.
+
+    One that cannot be built is told; its runs will fail and say why.
+    """
+    for use in dict.fromkeys(run.use for run in runs):
+        if use not in known_peers() and not use.endswith(".py"):
+            continue
+        if not quiet:
+            messages.print(f"environment of {escape(use)}: built if it is not there ...")
+        try:
+            find_peer(use).prepare()
+        except PeerError as error:
+            note(str(error))
 
 
 def conclude(runs: list[Run], rows: list[Row], store: Store, quiet: bool) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 from rich.markup import escape
 
 from copula_shirley.errors import SettingError
 from copula_shirley.terminal import messages, screen
+from evaluation.comparison import Profile
 from experiments.commands import Again, Jobs, Quiet, make
 from experiments.datasets import list_datasets
 from experiments.display import print_failures
@@ -34,6 +35,12 @@ def reproduce(
     ] = "quick",
     dataset: Annotated[
         list[str] | None, typer.Option(help="Only this data set; repeatable.")
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="Classifiers: thesis (512 trees of depth 64) or light; that of the size."
+        ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")] = Path(
         "reproduction"
@@ -63,7 +70,7 @@ def reproduce(
         frame, rows = read(drawn_from)
         _tell(write_all(narrowed(frame, chosen, sets), rows, output))
         return
-    grids = {name: grid_of(name, size, sets) for name in chosen}
+    grids = {name: grid_of(name, size, sets, profile) for name in chosen}
     place = results or output / "results"
     stores = {name: Store(place / name) for name in chosen}
     if not no_run:
@@ -80,12 +87,16 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def grid_of(name: str, size: str, datasets: Sequence[str]) -> Grid:
+def grid_of(name: str, size: str, datasets: Sequence[str], profile: str | None = None) -> Grid:
     """The grid of an experiment; the made set is what ``multivariate`` is about."""
     if size not in ("quick", "full"):
         raise SettingError(f"size ({size!r}) must be quick or full")
     chosen: Size = "quick" if size == "quick" else "full"
     grid = Grid.read(name, chosen)
+    if profile is not None:
+        if profile not in get_args(Profile):
+            raise SettingError(f"profile ({profile!r}) must be {' or '.join(get_args(Profile))}")
+        grid = replace(grid, profile=cast(Profile, profile))
     if datasets and name != "multivariate":
         grid = replace(grid, datasets=tuple(datasets))
     return grid

@@ -24,7 +24,9 @@ class Synthesis:
     ----------
     table : DataFrame
     seconds, memory : mapping
-        Of ``fit`` and ``sample``, apart; memory is the peak beyond what was taken before.
+        Of ``fit`` and ``sample``, apart; ``fit_cpu`` and ``sample_cpu`` are seconds of the
+        processor, which other work on the machine hardly changes; memory is the peak beyond what
+        was taken before.
     privacy : mapping
         ``claimed``, ``proved`` and ``summary``, in words, and what else the ledger says.
     """
