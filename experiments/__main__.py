@@ -7,7 +7,7 @@ from pathlib import Path
 
 from copula_shirley.terminal import messages, screen
 from experiments.commands import default_folder, make
-from experiments.display import leaderboard, print_failures
+from experiments.display import print_failures, print_leaderboard
 from experiments.report import write_report
 from experiments.runner import exit_code
 from experiments.specs import Grid
@@ -22,8 +22,7 @@ def main() -> int:
     grid = Grid.read("showcase")
     messages.print(f"{grid.title}: {len(grid.runs())} runs, a few minutes")
     rows = make(grid, Store(default_folder(grid)), again=["failed", "timeout", "stale"])
-    for table in leaderboard(rows):
-        screen.print(table, soft_wrap=True)
+    print_leaderboard(rows, screen)
     write_report(rows, output, grid.title)
     print_failures(rows, messages)
     messages.print(f"Report written to {output.resolve()}", soft_wrap=True)

@@ -13,20 +13,22 @@ from copula_shirley.errors import SettingError
 from copula_shirley.schema import load_yaml
 from copula_shirley.terminal import assignment, messages, screen
 from experiments.candidates import find_candidate
-from experiments.commands import Again, Dask, Jobs, Quiet, conclude, make
-from experiments.display import leaderboard
+from experiments.commands import Again, Dask, Jobs, Quiet, check_output, conclude, make
+from experiments.display import print_leaderboard
 from experiments.peers import known_peers
 from experiments.report import write_report
 from experiments.specs import Grid
 from experiments.store import Store, tidy
 
+#: Who is protected: a row (or person) more or less. The same for all, or epsilons do not compare.
+NEIGHBOURS = {"neighbours": "add-remove"}
 #: Who stands beside a new generator unless somebody says otherwise.
 OURS: dict[str, dict[str, Any]] = {
-    "PrivateVine": {"use": "private-vine", "settings": {"target": "$binary"}},
-    "COPULA-SHIRLEY": {"use": "copula-shirley", "settings": {"target": "$binary"}},
-    "PrivBayes": {"use": "privbayes"},
-    "DP-Copula": {"use": "dp-copula"},
-    "DP-Histogram": {"use": "dp-histogram"},
+    "PrivateVine": {"use": "private-vine", "settings": {"target": "$binary", **NEIGHBOURS}},
+    "COPULA-SHIRLEY": {"use": "copula-shirley", "settings": {"target": "$binary", **NEIGHBOURS}},
+    "PrivBayes": {"use": "privbayes", "settings": NEIGHBOURS},
+    "DP-Copula": {"use": "dp-copula", "settings": NEIGHBOURS},
+    "DP-Histogram": {"use": "dp-histogram", "settings": NEIGHBOURS},
     "real": {"use": "real", "epsilons": ["off"]},
     "uniform": {"use": "uniform", "epsilons": ["off"]},
 }
@@ -68,14 +70,19 @@ def benchmark(
     quiet: Quiet = False,
 ) -> None:
     """Score your generator beside ours: anything with fit(table) and sample(n)."""
-    if not generators and not peers and alone:
-        raise SettingError("generators must name at least one, or leave out --alone")
+    if not generators and not peers:
+        raise SettingError("generators must name at least one, or --peers")
+    if first is not None and not 1 <= first <= folds:
+        raise SettingError(f"--first ({first}) must be from 1 to the number of folds ({folds})")
+    check_output(output)
     sys.path.insert(0, str(Path.cwd()))  # where the user's module is
     own = dict(assignment("--set", text) for text in settings or ())
     shared = {name.replace("-", "_"): load_yaml(value) for name, value in own.items()}
     entries: dict[str, Any] = {}
     for use in generators or ():
         find_candidate(use)  # what cannot be had shows before anything runs
+        if label_of(use) in entries or OURS.get(label_of(use), {"use": use})["use"] != use:
+            raise SettingError(f"generator ({use!r}): another one is called {label_of(use)} too")
         entries[label_of(use)] = {"use": use, "settings": shared}
     if peers:
         entries |= {name: {} for name in known_peers() if name not in entries}
@@ -99,9 +106,7 @@ def benchmark(
     )
     store = Store(results)
     found = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
-    if not quiet:
-        for table in leaderboard(found):
-            screen.print(table, soft_wrap=True)
+    print_leaderboard(found, screen)
     write_report(found, output, grid.title)
     messages.print(f"Report written to {escape(str(output.resolve()))}", soft_wrap=True)
     if csv is not None:
@@ -127,4 +132,6 @@ def _epsilon(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
-        raise SettingError(f"epsilon ({text!r}) must be a number above 0, or 'off'") from None
+        raise SettingError(
+            f"epsilon ({text!r}) must be a number above 0, or 'off'; name it again for a second one"
+        ) from None

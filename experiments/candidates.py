@@ -1,18 +1,23 @@
 """Whoever can be scored: generators of this project, anybody's class, peers elsewhere.
 
 A class from outside needs ``fit(table)`` and ``sample(n)``, no more. If its constructor has
-parameters named ``epsilon``, ``delta`` or ``random_state`` (or ``seed``) it is given them, and a
-``fit`` that takes a ``schema`` gets the declared domain too.
+parameters named ``epsilon`` or ``random_state`` (or ``seed``) it is given them, and a ``fit`` that
+takes a ``schema`` gets the declared domain too.
 """
 
 from __future__ import annotations
 
-import importlib
+import hashlib
+import importlib.util
+import random
 import time
 import warnings
 from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any
+
+import numpy
 
 from copula_shirley.api import Generator, find_generator, generators
 from copula_shirley.domain import categories
@@ -23,6 +28,7 @@ from copula_shirley.shirley import CopulaShirley
 from experiments.folds import Fold
 from experiments.memory import PeakMemory
 from experiments.peers import find_peer, known_peers
+from experiments.provenance import OURS
 from experiments.specs import Run
 from experiments.synthesis import Candidate, Skip, Synthesis, by_its_word, resolved
 
@@ -48,6 +54,23 @@ def find_candidate(use: str) -> Candidate:
     raise SettingError(f"generator ({use!r}) must be module:Class, an adapter.py or one of {names}")
 
 
+def check_settings(run: Run) -> None:
+    """Refuse a run whose generator cannot be had or lacks a setting, before anything runs."""
+    candidate = find_candidate(run.use)
+    if not isinstance(candidate, Local):
+        return
+    try:
+        parameters = signature(candidate.make).parameters
+    except (TypeError, ValueError):
+        return
+    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for name, _ in run.settings:
+        if name not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise SettingError(f"{name} is no setting of {run.use!r}; it has {known}")
+
+
 def imported(use: str) -> Callable[..., Any]:
     """The class (or function that makes a generator) behind ``module:Class``."""
     module, _, name = use.partition(":")
@@ -58,6 +81,24 @@ def imported(use: str) -> Callable[..., Any]:
     if not callable(found):
         raise SettingError(f"generator ({use!r}): {module} has no class {name!r}")
     return found  # type: ignore[no-any-return]
+
+
+def code_of(use: str) -> str:
+    """A short hash of the files behind a generator from outside; nothing for ours.
+
+    Results are made again when it changes, as it does while somebody works on a generator.
+    """
+    files: list[Path] = []
+    if use.endswith(".py"):
+        files = [Path(use).with_suffix(ending) for ending in (".py", ".txt", ".yaml")]
+    elif ":" in use:
+        try:
+            spec = importlib.util.find_spec(use.partition(":")[0])
+        except (ImportError, ValueError):
+            spec = None
+        files = [Path(spec.origin)] if spec is not None and spec.origin else []
+    content = b"".join(file.read_bytes() for file in files if file.is_file())
+    return hashlib.sha256(content).hexdigest()[:16] if content else ""
 
 
 class Stage:
@@ -80,8 +121,9 @@ class Local:
 
     def synthesize(self, fold: Fold, run: Run) -> Synthesis:
         """Fit and sample, timed apart."""
+        seed_everything(int(run.rng("globals").integers(2**32)))
         generator = self._made(fold, run)
-        train = fold.train
+        train = fold.train.copy()  # whoever changes it must not change the scores
         if not isinstance(generator, Generator) and fold.schema.person is not None:
             train = train.drop(columns=fold.schema.person)  # whose row it is is no attribute
         arguments = [fold.schema] if _takes(generator.fit, "schema") else []
@@ -95,8 +137,10 @@ class Local:
         more, peak = stage.taken("sample")
         seconds, memory = {**seconds, **more}, {**memory, **peak}
         ledger = getattr(generator, "ledger_", None)
-        promised = _takes(self.make, "epsilon") or "epsilon" in dict(run.settings)
-        privacy = of_ledger(ledger) if isinstance(ledger, Ledger) else by_its_word(run, promised)
+        if isinstance(ledger, Ledger) and type(generator).__module__.split(".")[0] in OURS:
+            privacy = of_ledger(ledger)
+        else:  # a ledger that somebody else wrote proves nothing to us
+            privacy = by_its_word(run, _takes(self.make, "epsilon"))
         return Synthesis(table, seconds, memory, privacy)
 
     def _made(self, fold: Fold, run: Run) -> Any:
@@ -114,6 +158,16 @@ class Local:
         if "threads" not in settings and _takes(self.make, "threads"):
             settings["threads"] = run.threads
         return self.make(**settings)
+
+
+def seed_everything(seed: int) -> None:
+    """Seed the global states, from which many generators of the field draw.
+
+    A departure from our manners: without it a second run would give other figures, and processes
+    that are forked from one server would all draw the same.
+    """
+    random.seed(seed)
+    numpy.random.seed(seed)  # noqa: NPY002
 
 
 def check_one_hot(settings: Mapping[str, Any], schema: Schema) -> None:

@@ -11,11 +11,12 @@ from rich.markup import escape
 
 from copula_shirley.errors import SettingError
 from copula_shirley.terminal import check_apart, messages, note, screen
+from experiments.candidates import check_settings
 from experiments.display import Display, print_failures, status_table
 from experiments.on_dask import run_on_dask
 from experiments.peers import PeerError, find_peer, known_peers
 from experiments.report import write_report
-from experiments.runner import exit_code, is_stale, run_all, to_repeat
+from experiments.runner import exit_code, is_edited, is_stale, run_all, to_repeat
 from experiments.specs import Grid, Run
 from experiments.store import STATUSES, Row, Store, tidy
 from experiments.supervise import Limits
@@ -86,6 +87,7 @@ def report(
     """Write the report of all runs that have ended: one HTML file."""
     grid = Grid.read(config)
     check_apart([Path(config)], [output, csv])
+    check_output(output)
     store = Store(results or default_folder(grid))
     rows = store.rows(grid.runs())
     if not rows:
@@ -122,15 +124,35 @@ def make(
         raise SettingError(f"--jobs ({jobs}) must be 1 or more")
     runs = grid.runs()
     limits = Limits(grid.minutes * 60, grid.gigabytes * 2**30)
-    ended = [row for row in store.rows(runs) if not to_repeat(row, again or ())]
+    ended = [row for row in store.rows(runs) if not (to_repeat(row, again or ()) or is_edited(row))]
     stale = sum(map(is_stale, ended))
     if stale and not quiet:
         note(f"{stale} of the kept results were made by other code; --again stale makes them again")
+    for run in {(run.use, run.settings): run for run in runs}.values():
+        check_settings(run)
     prepare_peers(runs, quiet)
-    with Display(len(runs), ended, quiet) as display:
-        if dask is not None:
-            return run_on_dask(dask, runs, store, limits, display, again or ())
-        return run_all(runs, store, limits, display, jobs, again or ())
+    try:
+        with Display(len(runs), ended, quiet) as display:
+            if dask is not None:
+                return run_on_dask(dask, runs, store, limits, display, again or ())
+            return run_all(runs, store, limits, display, jobs, again or ())
+    except KeyboardInterrupt:
+        kept = len(store.rows(runs))
+        messages.print(
+            f"stopped; {kept} of {len(runs)} runs are kept in {escape(str(store.folder))}, "
+            "the same command goes on",
+            style="red",
+            soft_wrap=True,
+        )
+        raise SystemExit(130) from None
+
+
+def check_output(path: Path) -> None:
+    """Refuse a place where no file can be, before anything runs."""
+    if path.is_dir():
+        raise SettingError(f"output ({str(path)!r}) must be a file, and is a folder")
+    if not path.parent.is_dir():
+        raise SettingError(f"output ({str(path)!r}) must be in a folder that exists")
 
 
 def prepare_peers(runs: Sequence[Run], quiet: bool) -> None:

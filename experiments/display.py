@@ -22,6 +22,8 @@ from experiments.report.lines import lines_of
 from experiments.specs import Run
 from experiments.store import Row
 
+#: Columns that a leaderboard may take, whatever the terminal has.
+FULL_WIDTH = 300
 #: How many of the runs under way are named.
 NAMED = 2
 STYLES = {"done": "green", "skipped": "yellow", "failed": "red", "timeout": "red"}
@@ -136,6 +138,12 @@ SHOWN = {
     "membership_hamming_all": "attack",
     "fit_seconds": "fit s",
 }
+
+
+def print_leaderboard(rows: Sequence[Row], console: Console) -> None:
+    """Print it in full width: figures that are cut off are worth nothing."""
+    for table in leaderboard(rows):
+        console.print(table, width=FULL_WIDTH, crop=False, no_wrap=True, overflow="ignore")
 
 
 def leaderboard(rows: Sequence[Row]) -> list[Table]:

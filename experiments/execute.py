@@ -11,6 +11,7 @@ The result is plain JSON values::
     complaints  what was odd about the table, in words
     privacy     claimed, proved, summary, spends, unprotected
     provenance  versions, processor, commit, time
+    generator_code  a hash of the generator's file, if it is not ours
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from copula_shirley.schema import Schema
 from evaluation.marginals import shares
 from evaluation.metrics import evaluate, known_metrics, verdict
 from evaluation.result import jsonable
-from experiments.candidates import find_candidate
+from experiments.candidates import code_of, find_candidate
 from experiments.datasets import DatasetError, load_dataset
 from experiments.folds import Fold, fold_of
 from experiments.specs import Run
@@ -51,7 +52,7 @@ def execute(run: Run, provenance: Mapping[str, Any]) -> tuple[Row, pd.DataFrame 
     dict, DataFrame or None
         The result, and the synthetic table if it is to be kept.
     """
-    about = {"run": run.to_dict(), "id": run.id, "provenance": dict(provenance)}
+    about = heading(run, provenance)
     start = time.perf_counter()
     try:
         with threadpool_limits(run.threads):
@@ -65,6 +66,16 @@ def execute(run: Run, provenance: Mapping[str, Any]) -> tuple[Row, pd.DataFrame 
     found["seconds"]["total"] = time.perf_counter() - start
     row: Row = jsonable({**about, "status": "done", **found})
     return row, table if run.keep_table else None
+
+
+def heading(run: Run, provenance: Mapping[str, Any]) -> Row:
+    """What every result begins with, however the run ended."""
+    return {
+        "run": run.to_dict(),
+        "id": run.id,
+        "provenance": dict(provenance),
+        "generator_code": code_of(run.use),
+    }
 
 
 def _execute(run: Run) -> tuple[Row, pd.DataFrame]:

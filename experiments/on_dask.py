@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from copula_shirley.errors import SettingError
+from experiments.execute import heading
 from experiments.provenance import provenance
 from experiments.runner import Watcher, open_runs, run_apart
 from experiments.specs import Run
@@ -41,9 +42,7 @@ def run_on_dask(
     with store.opened(), _client(distributed, address) as client:
         todo = {run.id: run for run in open_runs(runs, store, again)}
         futures = [
-            client.submit(
-                remote_run, run.to_dict(), limits, made_by, key=f"shirley-{run.id}", pure=False
-            )
+            client.submit(remote_run, run.to_dict(), limits, key=f"shirley-{run.id}", pure=False)
             for run in todo.values()
         ]
         names = {future.key: run for future, run in zip(futures, todo.values(), strict=True)}
@@ -58,11 +57,9 @@ def run_on_dask(
     return store.rows(runs)
 
 
-def remote_run(
-    entry: dict[str, Any], limits: Limits, made_by: dict[str, Any]
-) -> tuple[str, pd.DataFrame | None]:
+def remote_run(entry: dict[str, Any], limits: Limits) -> tuple[str, pd.DataFrame | None]:
     """Make one run on a worker; the result as JSON, and the table if it is to be kept."""
-    run = Run.from_dict(entry)
+    run, made_by = Run.from_dict(entry), provenance()  # the worker's versions and processor
     with tempfile.TemporaryDirectory(prefix="shirley-") as folder:
         store = Store(Path(folder))
         row = run_apart(run, store, limits, made_by, Event())
@@ -78,8 +75,8 @@ def _outcome(future: Any, run: Run, made_by: dict[str, Any]) -> tuple[Row, pd.Da
         return json.loads(text), table
     error = future.exception()
     reason = f"{type(error).__name__}: {error}"
-    row = {"run": run.to_dict(), "id": run.id, "provenance": made_by, "status": "failed"}
-    return {**row, "reason": reason, "traceback": reason}, None
+    failed = {"status": "failed", "reason": reason, "traceback": reason}
+    return {**heading(run, made_by), **failed}, None
 
 
 def _distributed() -> Any:

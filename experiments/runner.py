@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any, Protocol
 
+import pandas as pd
 from joblib import Parallel, delayed
 
-from experiments.execute import execute
+from experiments.candidates import code_of
+from experiments.execute import execute, heading
 from experiments.provenance import code_digest, provenance
 from experiments.specs import Run
 from experiments.store import Row, Store
@@ -70,7 +72,7 @@ def open_runs(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> l
     todo = []
     for run in runs:
         row = store.get(run)
-        if row is not None and to_repeat(row, again):
+        if row is not None and (to_repeat(row, again) or is_edited(row)):
             store.forget(run)
             row = None
         if row is None:
@@ -81,6 +83,11 @@ def open_runs(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> l
 def to_repeat(row: Row, again: Sequence[str]) -> bool:
     """Whether a run that has ended is to be made once more."""
     return bool(row["status"] in again or ("stale" in again and is_stale(row)))
+
+
+def is_edited(row: Row) -> bool:
+    """Whether the generator is somebody else's, and its file is no longer what was run."""
+    return bool(row.get("generator_code", "") != code_of(row["run"]["use"]))
 
 
 def is_stale(row: Row) -> bool:
@@ -130,17 +137,20 @@ def run_apart(
 ) -> Row | None:
     """Make one run in a process of its own; None if it was stopped.
 
-    The process writes its own result. If it dies without one, the reason is written here.
+    The process writes into a folder of its own; what it leaves there is checked and kept here. If
+    it dies without a result, the reason is written.
     """
-    with ExitStack() as after:
-        folder = Path(after.enter_context(tempfile.TemporaryDirectory(prefix="shirley-")))
-        log = folder / "log"
-        arguments = (run.to_dict(), str(store.folder), dict(made_by))
+    with tempfile.TemporaryDirectory(prefix="shirley-") as name:
+        own, log = Store(Path(name)), Path(name) / "log"
+        arguments = (run.to_dict(), name, dict(made_by))
         ended = supervise(make_run, arguments, log, limits, stop)
-        row = store.get(run)
-        if row is None and ended.how != "stopped":
+        row = own.get(run)
+        if row is None and ended.how == "stopped":
+            return None
+        if row is None:
             row = _died(run, ended, limits, log, made_by)
-            store.put(run, row)
+        done = run.keep_table and row["status"] == "done"
+        store.put(run, row, pd.read_parquet(own.table_path(run)) if done else None)
         return row
 
 
@@ -152,7 +162,7 @@ def make_run(entry: dict[str, Any], folder: str, made_by: dict[str, Any]) -> Non
 
 
 def _died(run: Run, ended: Ended, limits: Limits, log: Path, made_by: Mapping[str, Any]) -> Row:
-    about: Row = {"run": run.to_dict(), "id": run.id, "provenance": dict(made_by)}
+    about = heading(run, made_by)
     if ended.how == "timeout":
         reason = f"took more than {limits.seconds:g} seconds and was stopped"
         return {**about, "status": "timeout", "reason": reason}

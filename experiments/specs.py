@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import product
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -22,7 +23,7 @@ import numpy as np
 from copula_shirley.errors import SettingError, ShirleyError
 from copula_shirley.privacy import check_epsilon
 from copula_shirley.schema import load_yaml
-from evaluation.comparison import Profile
+from evaluation.comparison import TASKS, Profile
 from evaluation.metrics import known_metrics
 from experiments.datasets import list_datasets
 
@@ -158,6 +159,11 @@ def _frozen(value: Any) -> Any:
         return tuple(map(_frozen, value))
     if isinstance(value, dict):
         raise GridError(f"setting value ({value!r}) must be a number, a text or a list")
+    if isinstance(value, str) and value.startswith("$") and value[1:] not in TASKS:
+        names = ", ".join(f"${task}" for task in TASKS)
+        raise GridError(f"setting value ({value!r}) must be one of {names}, or not begin with $")
+    if isinstance(value, float) and not isfinite(value):
+        raise GridError(f"setting value ({value!r}) must be a finite number")
     return value
 
 
@@ -245,10 +251,12 @@ class Grid:
         entry = {key: value for key, value in entry.items() if key != "quick"}
         if size == "quick":
             entry |= quick
+        elif quick:
+            cls.from_dict({**entry, **quick}, name)  # what is wrong with it shows now
         known = [field.name for field in fields(cls)]
         for key in entry:
             if key not in known:
-                raise GridError(f"key ({key!r}) must be one of {', '.join(known)}")
+                raise GridError(f"key ({key!r}) must be one of {', '.join([*known, 'quick'])}")
         values = {"name": name, "title": name, **entry}
         for key in ("datasets", "generators"):
             if not values.get(key):
@@ -335,6 +343,9 @@ def _entry(label: Any, options: Any) -> Entry:
     vary = _mapping(options.get("vary") or {}, f"generator {label!r}: vary")
     for name, values in vary.items():
         _list(f"generator {label!r}: vary {name}", values)
+    settings = _mapping(options.get("settings") or {}, f"generator {label!r}: settings")
+    if "epsilon" in settings or "epsilon" in vary:
+        raise GridError(f"generator {label!r}: epsilon is no setting here; name it in epsilons")
     use = options.get("use", label)
     if not isinstance(use, str) or not use:
         raise GridError(f"generator {label!r}: use ({use!r}) must be the name of a generator")
@@ -342,8 +353,8 @@ def _entry(label: Any, options: Any) -> Entry:
     return Entry(
         label=str(label),
         use=use,
-        settings=_mapping(options.get("settings") or {}, f"generator {label!r}: settings"),
-        vary=vary,
+        settings=dict(frozen(settings)),
+        vary={name: _frozen(values) for name, values in vary.items()},
         epsilons=None if own is None else _epsilons(own),
         datasets=None if only is None else _datasets(only),
     )

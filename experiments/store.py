@@ -78,6 +78,9 @@ class Store:
         row = _read(self.path(run))
         if row is None or row.get("id") != run.id or row.get("status") not in STATUSES:
             return None
+        lacking = ("figures", "seconds", "memory") if row["status"] == "done" else ("reason",)
+        if "run" not in row or any(part not in row for part in lacking):
+            return None
         if run.keep_table and row["status"] == "done" and not self.table_path(run).is_file():
             return None
         return row
@@ -93,6 +96,7 @@ class Store:
     def forget(self, run: Run) -> None:
         """Take back a result, so that the run is made again."""
         self.path(run).unlink(missing_ok=True)
+        self.table_path(run).unlink(missing_ok=True)
 
     def rows(self, runs: Iterable[Run]) -> list[Row]:
         """The results of those runs that have ended."""

@@ -1,21 +1,22 @@
 """A run in a process of its own, with limits of time and memory.
 
 Processes are forked from a server that has the slow imports behind it, so that a run starts in
-milliseconds and yet nothing that a generator does can touch another run. Each leads a process
-group of its own; when a limit is passed, or the runner stops, the group dies with all children.
-If the runner itself is killed its runs die too: nothing goes on behind anybody's back.
+milliseconds and yet shares no memory with another. Each leads a process group of its own; when it
+ends, passes a limit, or the runner stops, the group dies with all children that were ever seen, or
+that carry its mark among their variables. If the runner itself is killed its runs die too.
+
+This guards against accidents, not against malice: a generator runs as its user and in no sandbox.
+Memory is looked at a few times a second, so that a shorter spike passes.
 """
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -29,7 +30,8 @@ import psutil
 PRELOADED = ["experiments.execute", "copula_shirley.vine", "scipy.stats", "xgboost"]
 #: Seconds between two looks at the memory of a run.
 LOOK = 0.2
-PR_SET_PDEATHSIG = 1
+#: Among the variables of a run and of what it starts; the value is the path of its log.
+MARK = "COPULA_SHIRLEY_RUN"
 #: How much of what a run printed is shown when it dies.
 LOG_END = 2000
 
@@ -71,9 +73,11 @@ def supervise(
     """
     process = _start(work, arguments, log)
     start, peak = time.monotonic(), 0
+    seen: set[psutil.Process] = set()
     try:
         while not wait([process.sentinel], timeout=LOOK):
-            peak = max(peak, memory_of(process.pid))
+            seen |= family_of(process.pid)
+            peak = max(peak, memory_of(seen))
             how: Ending | None = None
             if peak > limits.bytes:
                 how = "memory"
@@ -85,10 +89,11 @@ def supervise(
                 return Ended(how, None, peak)
         return Ended("ended", process.exitcode, peak)
     finally:
-        kill_group(process.pid)
+        kill_all(process.pid, seen | family_of(process.pid))
         process.kill()  # it may not lead its group yet
         process.join()
         process.close()
+        kill_marked(MARK, str(log))
 
 
 def _start(work: Callable[..., None], arguments: tuple[Any, ...], log: Path) -> Any:
@@ -109,48 +114,65 @@ def _start(work: Callable[..., None], arguments: tuple[Any, ...], log: Path) -> 
 def _enter(work: Callable[..., None], arguments: tuple[Any, ...], log: str) -> None:
     """What a new process does first."""
     os.setsid()
-    die_with_parent()
+    threading.Thread(target=die_with_runner, daemon=True).start()
+    os.environ[MARK] = log
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner decides
-    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    except OSError:  # the runner has stopped, and its folder is gone
+        os._exit(1)
     for stream in (1, 2):
         os.dup2(out, stream)
     work(*arguments)
 
 
-def die_with_parent() -> None:
-    """Have this process killed when the one that started it ends; Linux only."""
-    if sys.platform == "linux":
-        parent = os.getppid()
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended just before
-            os._exit(1)
+def die_with_runner() -> None:
+    """Kill this process with all that it started as soon as the runner is gone."""
+    runner = multiprocessing.parent_process()
+    if runner is not None:
+        wait([runner.sentinel])
+        os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
-def memory_of(pid: int) -> int:
-    """Bytes that a process and its children hold now."""
+def family_of(pid: int) -> set[psutil.Process]:
+    """A process and all its children."""
     try:
         parent = psutil.Process(pid)
-        family = [parent, *parent.children(recursive=True)]
+        return {parent, *parent.children(recursive=True)}
     except psutil.Error:
-        return 0
+        return set()
+
+
+def memory_of(processes: Iterable[psutil.Process]) -> int:
+    """Bytes that processes hold now."""
     total = 0
-    for process in family:
+    for process in processes:
         with suppress(psutil.Error):
             total += process.memory_info().rss
     return total
 
 
-def kill_group(pid: int) -> None:
-    """Kill a run with all its children, also those that left its group."""
-    family = []
-    with suppress(psutil.Error):
-        family = psutil.Process(pid).children(recursive=True)
+def kill_all(group: int, processes: Iterable[psutil.Process]) -> None:
+    """Kill a run's group, and those of its children that left it."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-    for process in family:
-        with suppress(psutil.Error):
+        os.killpg(group, signal.SIGKILL)
+    for process in processes:
+        with suppress(psutil.Error):  # psutil knows a pid that went to a stranger
             process.kill()
+
+
+def kill_marked(variable: str, value: str) -> None:
+    """Kill the processes that have a variable with this value, whoever their parent is now."""
+    left = True
+    while left:  # one may start another while we look
+        left = False
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                if process.environ().get(variable) == value:
+                    process.kill()
+                    process.wait(10)
+                    left = True
 
 
 @contextmanager

@@ -8,12 +8,10 @@ when we are interrupted, whoever still has the mark is killed.
 from __future__ import annotations
 
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
-
 from experiments.peers.environments import PeerError, clean_environment, log_end
+from experiments.supervise import kill_marked
 
 #: Among the variables of a peer and of its children; the value is the folder of the job.
 MARK = "COPULA_SHIRLEY_PEER"
@@ -54,7 +52,7 @@ def launch(python: Path, script: Path, folder: Path, threads: int, name: str) ->
             code = process.wait()
         finally:
             process.kill()
-            kill_marked(folder)
+            kill_marked(MARK, str(folder))
             process.wait()
     if code != 0:
         raise PeerError(f"{name} ended with {code}: {log_end(log)}")
@@ -75,16 +73,3 @@ def variables(folder: Path, threads: int) -> dict[str, str]:
     if threads == 1:  # JAX reads no other variable
         own["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     return {**clean_environment(), **own}
-
-
-def kill_marked(folder: Path) -> None:
-    """Kill the processes that a peer left behind, in our group or in one of their own."""
-    left = True
-    while left:  # one may start another while we look
-        left = False
-        for process in psutil.process_iter():
-            with suppress(psutil.Error, OSError):
-                if process.environ().get(MARK) == str(folder):
-                    process.kill()
-                    process.wait(10)
-                    left = True

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from copula_shirley.privacy import Budget, Ledger
+
 
 class Copies:
     """The least that can be scored: fit(table) and sample(n)."""
@@ -83,3 +85,41 @@ class Gaps(Copies):
 class NoTable(Copies):
     def sample(self, n: int) -> pd.DataFrame:
         return list(range(n))  # type: ignore[return-value]
+
+
+class Overwrites(Copies):
+    """Encodes its table in place, as careless code does."""
+
+    def fit(self, table: pd.DataFrame) -> None:
+        super().fit(table.copy())
+        table["A"] = 0.0
+
+
+class Proves(Copies):
+    """Brings a ledger of its own that says that all is well."""
+
+    def __init__(self, epsilon: float) -> None:
+        self.ledger_ = Ledger(Budget(epsilon), neighbours="add-remove")
+        self.ledger_.charge("trust", "me", "none", epsilon)
+
+
+class Dice(Copies):
+    """Draws from the global state of numpy."""
+
+    def sample(self, n: int) -> pd.DataFrame:
+        drawn = super().sample(n).reset_index(drop=True)
+        drawn["A"] = np.random.default_rng(int(np.random.randint(2**31))).normal(size=n).clip(-6, 6)  # noqa: NPY002
+        return drawn
+
+
+class Leaves(Copies):
+    """Ends well and leaves a child behind, in a session of its own."""
+
+    def __init__(self, pid_file: str) -> None:
+        self.pid_file = pid_file
+
+    def fit(self, table: pd.DataFrame) -> None:
+        super().fit(table)
+        words = [sys.executable, "-c", "import time; time.sleep(600)"]
+        child = subprocess.Popen(words, start_new_session=True)
+        Path(self.pid_file).write_text(str(child.pid), encoding="ascii")

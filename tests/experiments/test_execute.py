@@ -119,3 +119,19 @@ def test_one_hot_of_many_categories_is_a_skip() -> None:
     check_one_hot({"encoder": "woe"}, schema)
     with pytest.raises(Skip, match="one-hot codes make 200 columns, 19,900 pairs"):
         check_one_hot({"encoder": "onehot"}, schema)
+
+
+def test_a_generator_that_overwrites_its_table_changes_no_score() -> None:
+    assert stranger("Overwrites")["figures"] == stranger("Copies")["figures"]
+
+
+def test_a_ledger_of_somebody_else_proves_nothing_to_us() -> None:
+    row = stranger("Proves")
+    assert row["status"] == "done", row
+    assert row["privacy"]["proved"] == "not known"
+
+
+def test_global_randomness_follows_the_spec() -> None:
+    one, two = stranger("Dice"), stranger("Dice")
+    assert one["figures"] == two["figures"]
+    assert stranger("Dice", fold=1)["margins"]["A"] != one["margins"]["A"]

@@ -115,6 +115,26 @@ def test_a_cut_off_result_is_made_again(tmp_path: Path) -> None:
     assert lasting(run_all([run], store, Limits(), Silent())) == lasting(rows)
 
 
+def test_a_run_that_ends_well_leaves_no_child_behind(tmp_path: Path) -> None:
+    run = run_of("strangers:Leaves", settings=(("pid_file", str(tmp_path / "pid")),))
+    (row,) = run_all([run], Store(tmp_path / "results"), Limits(), Silent())
+    assert row["status"] == "done"
+    assert gone(int((tmp_path / "pid").read_text(encoding="ascii")))
+
+
+def test_a_generator_that_was_edited_is_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = (HERE / "strangers.py").read_text(encoding="utf-8")
+    (tmp_path / "edited.py").write_text(text, encoding="utf-8")
+    store, run = Store(tmp_path / "results"), run_of("edited:Copies")
+    run_all([run], store, Limits(), Silent())
+    assert open_runs([run], store) == []
+    (tmp_path / "edited.py").write_text(text + "#\n", encoding="utf-8")
+    assert open_runs([run], store) == [run]
+
+
 def test_a_stop_kills_the_run_and_leaves_no_result(tmp_path: Path) -> None:
     store, run, stop = Store(tmp_path), hanging(tmp_path), Event()
     timer = Timer(2.0, stop.set)
@@ -196,7 +216,7 @@ def test_killed_ten_times_and_finished_is_as_if_nothing_happened(tmp_path: Path)
     killed_and_finished(tmp_path, kills=10)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_stops_at_once_and_keeps_what_is_done(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -214,7 +234,8 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_done(
     assert eventually(lambda: len(list(results.glob("*.json"))) == 1, 60)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 128 + number, errors
+    code = -number if number == signal.SIGKILL else 128 + number
+    assert process.returncode == code, errors
     (kept,) = results.glob("*.json")
     assert json.loads(kept.read_text(encoding="utf-8"))["status"] == "done"
     child = int((tmp_path / "pid").read_text(encoding="ascii"))

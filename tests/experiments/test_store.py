@@ -38,6 +38,13 @@ def test_what_was_put_is_found_again(tmp_path: Path) -> None:
     assert store.get(RUN) is None
 
 
+@pytest.mark.parametrize("status", ["done", "failed"])
+def test_a_result_without_its_parts_counts_as_none(tmp_path: Path, status: str) -> None:
+    store = Store(tmp_path)
+    store.put(RUN, {"id": RUN.id, "status": status, "run": RUN.to_dict()})
+    assert store.get(RUN) is None
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"id": "other", "status": "done"}', "null"])
 def test_a_file_that_is_no_result_counts_as_none(tmp_path: Path, text: str) -> None:
     store = Store(tmp_path)
