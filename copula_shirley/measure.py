@@ -417,4 +417,7 @@ def replay(rounds: Rounds[T], transcript: Transcript, start: int = 0) -> tuple[T
     except StopIteration as end:
         result: T = end.value
         return result, position
-    raise ArtefactError("the transcript ends before the model is complete")
+    raise ArtefactError(
+        "the transcript ends before the model is complete: it was cut, or made by another version "
+        "of copula-shirley, whose models must be fitted again"
+    )
