@@ -165,6 +165,8 @@ def test_a_deeper_vine_that_is_not_shown_to_be_better() -> None:
 
     assert verdict("deep-not-better", levels(0.2)).status == "confirmed"
     assert verdict("deep-not-better", levels(0.05)).status == "not confirmed"
+    small = verdict("deep-not-better", levels(0.09))  # within the margin, yet shown
+    assert small.status == "not confirmed" and small.sentence.startswith("Contradicted: ")
     wide = verdict("deep-not-better", levels(0.05, noise=0.1))  # lack of power shows nothing
     assert wide.status == "not confirmed" and wide.sentence.startswith("Left open: ")
     assert verdict("deep-not-better", levels(0.05, 0.1, (0, 1))).status == "cannot be tested here"
