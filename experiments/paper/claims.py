@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.paper import multivariate_claims, setting_claims
-from experiments.paper.findings import Claim, Verdict, decide, not_shown
+from experiments.paper.findings import Claim, Verdict, decide
 from experiments.paper.model_claims import (
     ATTACK,
     DECENT,
@@ -13,7 +13,7 @@ from experiments.paper.model_claims import (
     better,
     except_largest,
     least_two,
-    risk_falls,
+    risk_stays,
     second_or_first,
     steadier,
     strong_attack,
@@ -96,9 +96,9 @@ MODELS = (
     ),
     Claim(
         "epsilon-risk", "5.2.5", "A lower epsilon does not lower the membership risk.",
-        "from noise off to the smallest epsilon the attack's score falls (interval above 0) for "
-        "fewer than half of generators and data sets",
-        "models", lambda scores, datasets: not_shown(risk_falls(scores, datasets)), "most",
+        "from noise off to the smallest epsilon the attack's score falls by less than .02 "
+        "(interval) for most generators and data sets; it fails where the interval is above 0",
+        "models", risk_stays, "most",
     ),
     Claim(
         "epsilon-risk-strong", "ours",
@@ -108,8 +108,8 @@ MODELS = (
     ),
     Claim(
         "protection-differs", "5.2.5", "No generator protects best on all data sets.",
-        "the generator with the lowest mean score of the attack differs between data sets (means "
-        "only, no interval)",
+        "the generator with the lowest score of the attack differs between data sets; on each it "
+        "is below the next one, paired difference over folds, 95 % interval beyond 0",
         "models", best_differs,
     ),
     Claim(

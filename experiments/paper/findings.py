@@ -1,7 +1,8 @@
 """One comparison and what it says; many comparisons and the verdict on a claim.
 
 A comparison is a paired difference over folds with its 95 % interval. It holds if the interval
-lies on the claimed side, fails if it lies on the other, and is open if it lies on both.
+lies on the claimed side, fails if it lies on the other, and is open if it lies on both or if there
+are too few folds.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ def judged(findings: Sequence[Finding], needs: Literal["all", "most"]) -> Status
 
 
 def sentence(findings: Sequence[Finding], status: Status) -> str:
-    """Counts, then the numbers: those that decide first."""
+    """Contradicted or left open, counts, then the numbers: those that decide first."""
     counts = {word: sum(f.answer == word for f in findings) for word in ("holds", "fails", "open")}
     first = ("holds",) if status == "confirmed" else ("fails", "open", "holds")
     ordered = sorted(findings, key=lambda f: (*first, f.answer).index(f.answer))
@@ -146,8 +147,10 @@ def sentence(findings: Sequence[Finding], status: Status) -> str:
     more = f"; and {len(findings) - SPELLED} more" if len(findings) > SPELLED else ""
     head = ""
     if status == "cannot be tested here":
-        few = min(f.folds for f in findings)
+        few = min(f.folds for f in findings if f.answer == "open")
         head = "One fold decides nothing. " if few == 1 else f"{few} folds do not decide it. "
+    if status == "not confirmed":
+        head = "Contradicted: " if counts["fails"] else "Left open: "
     if len(findings) > 1:
         head += (
             f"{counts['holds']} of {len(findings)} comparisons hold, {counts['fails']} fail, "
@@ -183,12 +186,29 @@ class Case:
 
 
 def answer(found: Estimate, bound: float = 0.0) -> Answer:
-    """Whether a difference is above a bound."""
-    if found.folds > 1 and found.low > bound:
+    """Whether a difference is above a bound; few folds leave it open, however alike they are."""
+    if found.folds < FEWEST_FOLDS:
+        return "open"
+    if found.low > bound:
         return "holds"
-    if found.folds > 1 and found.high < bound:
+    return "fails" if found.high < bound else "open"
+
+
+def at_most(found: Estimate, margin: float, shown: float) -> Answer:
+    """Whether a difference is below a margin; it fails where it is shown to be above ``shown``.
+
+    A wide interval is no evidence that there is no difference: it is open.
+
+    Examples
+    --------
+    >>> at_most(estimate([0.0, 0.001, -0.001]), 0.02, shown=0.0)
+    'holds'
+    >>> at_most(estimate([0.0, 0.1, -0.1]), 0.02, shown=0.0)
+    'open'
+    """
+    if answer(found, shown) == "holds":
         return "fails"
-    return "open"
+    return "holds" if answer(found, margin) == "fails" else "open"
 
 
 def compare(scores: Scores, more: Case, less: Case, factor: float = 1.0) -> list[Finding]:
@@ -236,19 +256,31 @@ def near(
     words = f"{label(low)} {low.name} to {high.name} {told(found)} apart, margin {margin:g}"
     if relative:
         words += " of the lowest"
-    # the other way round: a difference below the margin holds
-    return [Finding(answer(-found, -margin), words, found.folds)]
+    return [Finding(at_most(found, margin, margin), words, found.folds)]
 
 
-def not_shown(findings: Sequence[Finding]) -> list[Finding]:
-    """The other way round: a claim that something is *not* so holds where it is not shown.
+def little_more(
+    scores: Scores,
+    more: Case,
+    less: Case,
+    margin: float,
+    *,
+    relative: bool = False,
+    shown: float | None = None,
+) -> list[Finding]:
+    """Whether one case has at most a margin more than another; it may have less.
 
-    With fewer folds than can show anything it stays open.
+    It fails where it has more than ``shown``, or than the margin, for sure.
     """
-    found = []
-    for each in findings:
-        shown: Answer = "fails" if each.answer == "holds" else "holds"
-        if each.answer == "open" and each.folds < FEWEST_FOLDS:
-            shown = "open"
-        found.append(Finding(shown, each.words, each.folds))
-    return found
+    axes = ("fold", "seed", "epsilon")
+    high, low = aligned(more.values(scores), less.values(scores), axes)
+    unit = min(float(high.mean()), float(low.mean())) if relative else 1.0
+    found = estimate((high - low) / unit)
+    if not found.folds:
+        return []
+    words = (
+        f"{label(more)} {more.name} {high.mean():.3f}, {less.name} {low.mean():.3f}, difference "
+        f"{told(found)}, margin {margin:g}{' of the lowest' if relative else ''}"
+    )
+    word = at_most(found, margin, margin if shown is None else shown)
+    return [Finding(word, words, found.folds)]

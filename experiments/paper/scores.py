@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import isnan, nan, sqrt
 from typing import Any
 
@@ -18,7 +19,7 @@ from experiments.paper.printed import DATASETS, GENERATORS, REAL
 TEXTS = ("experiment", "dataset", "generator", "variant", "status", "reason", "claimed", "proved")
 ORIGIN_TEXTS = ("unit", "profile", "commit", "dirty", "time", "made_by", "id", "metric")
 NUMBERS = ("epsilon", "fold", "seed", "folds", "rows", "value")
-#: Fewer folds are no evidence against anything.
+#: Fewer folds are no evidence for or against anything.
 FEWEST_FOLDS = 3
 
 
@@ -177,9 +178,7 @@ class Scores:
             return pd.Series(np.empty(0), index=index)
         if epsilon is not None:
             return part[part.index.get_level_values("epsilon") == epsilon]
-        folds, epsilons = (part.index.get_level_values(name) for name in ("fold", "epsilon"))
-        counts = pd.Series(epsilons, index=folds).groupby(level=0).nunique()
-        return part[folds.isin(counts.index[counts == epsilons.nunique()])]
+        return _whole(part)
 
     def estimate(
         self,
@@ -193,6 +192,19 @@ class Scores:
         """Mean over folds with its interval; seeds (and epsilons) of a fold are averaged first."""
         part = self.values(experiment, metric, dataset, generator, variant, epsilon)
         return estimate(part.groupby("fold").mean())
+
+
+def _whole(part: pd.Series[float]) -> pd.Series[float]:
+    """The folds that have every epsilon of a series."""
+    folds, epsilons = (part.index.get_level_values(name) for name in ("fold", "epsilon"))
+    counts = pd.Series(epsilons, index=folds).groupby(level=0).nunique()
+    return part[folds.isin(counts.index[counts == epsilons.nunique()])]
+
+
+def in_common(parts: Mapping[str, pd.Series[float]]) -> dict[str, pd.Series[float]]:
+    """What all have: the same folds, seeds and epsilons, and only whole folds."""
+    both = reduce(pd.Index.intersection, (part.index for part in parts.values()))
+    return {name: _whole(part.loc[both]) for name, part in parts.items()}
 
 
 def aligned(

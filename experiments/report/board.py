@@ -123,21 +123,23 @@ def _notes(line: Line, metric: str) -> list[str]:
 
 def exactly(estimate: Estimate, unit: str = "") -> str:
     """Mean, interval and the values of the runs."""
-    n, half = len(estimate.values), estimate.half
+    folds, runs, half = len(estimate.values), estimate.runs or estimate.values, estimate.half
+    values = ", ".join(f"{value:.4g}" for value in runs[:SHOWN_VALUES])
+    values += ", …" if len(runs) > SHOWN_VALUES else ""
     if half is None:
-        return f"{estimate.mean:.6g}{unit}; one run, no interval"
+        text = f"{estimate.mean:.6g}{unit}; one fold, no interval"
+        return f"{text}; {len(runs)} runs: {values}" if len(runs) > 1 else text
     low, high = estimate.mean - half, estimate.mean + half
-    values = ", ".join(f"{value:.4g}" for value in estimate.values[:SHOWN_VALUES])
-    more = ", …" if n > SHOWN_VALUES else ""
-    text = f"mean {estimate.mean:.6g}{unit}; 95 % interval {low:.5g} to {high:.5g}"
-    return f"{text}; {n} runs: {values}{more}"
+    text = f"mean {estimate.mean:.6g}{unit}; 95 % interval {low:.5g} to {high:.5g}; {folds} folds"
+    return f"{text}, {len(runs)} runs: {values}" if len(runs) > folds else f"{text}: {values}"
 
 
 def figure_cell(label: str, estimate: Estimate, best: bool, notes: Sequence[str] = ()) -> Cell:
     """A figure with its interval."""
     half = estimate.half
     tip = "; ".join([f"{label}: {exactly(estimate)}", *notes, *(["best here"] if best else [])])
-    return Cell(number(estimate.mean), "one run" if half is None else f"±{number(half)}", tip, best)
+    reach = "one fold" if half is None else f"±{number(half)}"
+    return Cell(number(estimate.mean), reach, tip, best)
 
 
 def _cost(name: str, estimate: Estimate) -> Cell:

@@ -71,7 +71,7 @@ def chart_data(lines: Sequence[Line], measures: Mapping[str, Measure]) -> dict[s
 
 
 def _figures(line: Line, measures: Mapping[str, Measure]) -> dict[str, list[float | int | None]]:
-    """Mean, half of the interval and number of runs by metric."""
+    """Mean, half of the interval and number of folds by metric."""
     found: dict[str, list[float | int | None]] = {}
     for name, estimate in line.figures.items():
         if name in measures:

@@ -93,8 +93,8 @@ function curves(figure, attack) {
     const look = LOOKS.get(lines[0].name);
     const group = svg("g", { "data-series": lines[0].name });
     const points = lines.sort((a, b) => bySize(a.epsilon, b.epsilon)).map((line) => {
-      const [mean, half, runs] = line.figures[measure.name];
-      return { line, mean, half, runs, x: x.at(line.epsilon) + shift, y: y.at(mean) };
+      const [mean, half, folds] = line.figures[measure.name];
+      return { line, mean, half, folds, x: x.at(line.epsilon) + shift, y: y.at(mean) };
     });
     const path = points.filter((p) => p.line.epsilon !== null).map((p) => `${p.x},${p.y}`).join(" ");
     group.append(svg("polyline", { class: "curve", points: path, style: { stroke: look.colour } }));
@@ -104,7 +104,7 @@ function curves(figure, attack) {
         const d = `M${p.x},${low}V${high}M${p.x - 4},${low}h8M${p.x - 4},${high}h8`;
         group.append(svg("path", { class: "whisker", d, fill: "none", style: { stroke: look.colour } }));
       }
-      const interval = p.half === null ? "one run, no interval" : `95 % ${number(p.mean - p.half)} to ${number(p.mean + p.half)}, ${p.runs} runs`;
+      const interval = p.half === null ? "one fold, no interval" : `95 % ${number(p.mean - p.half)} to ${number(p.mean + p.half)}, ${p.folds} folds`;
       const tip = `${lineName(p.line)}\n${measure.label} ${p.mean} (${interval})`;
       group.append(marker(look.shape, p.x, p.y, look.colour, { tabindex: 0, role: "img", "aria-label": tip, "data-tip": tip }));
     }
@@ -133,7 +133,7 @@ function curves(figure, attack) {
     if (!means.length) means.push(0, 1);
     let [low, top] = [Math.min(...means), Math.max(...means)];
     const span = top - low || Math.abs(top) * 0.2 || 0.1;
-    // wide intervals of few runs may stretch the scale, but not without end
+    // wide intervals of few folds may stretch the scale, but not without end
     const halves = figures.map(([, half]) => half ?? 0).sort((a, b) => a - b);
     const reach = Math.max(0.6 * span, 1.3 * (halves[Math.floor(halves.length / 2)] ?? 0));
     const ends = figures.flatMap(([mean, half]) => [mean - (half ?? 0), mean + (half ?? 0)]);
@@ -206,7 +206,7 @@ function curves(figure, attack) {
     const parts = [
       `${measure.tip}. Whiskers: 95 % intervals, cut at the edge; points stand side by side so that they can be told apart.`,
       lines.some((line) => line.reference === "real") ? "Dotted: the training rows themselves, at the edge with an arrow where they are off the scale." : "",
-      single ? "Points without whiskers come from a single run." : "",
+      single ? "Points without whiskers come from a single fold." : "",
       epsilons.length === 1 ? "There is only one epsilon in these runs." : "",
     ];
     figure.querySelector("figcaption").textContent = parts.filter(Boolean).join(" ");

@@ -24,7 +24,15 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """The mean of some runs and its t interval.
+    """The mean over folds and its t interval.
+
+    Parameters
+    ----------
+    values : tuple of float
+        A value per fold. Seeds of one fold share their rows and are no independent runs: they are
+        averaged first.
+    runs : tuple of float
+        The values of the runs behind them.
 
     Examples
     --------
@@ -36,15 +44,16 @@ class Estimate:
     """
 
     values: tuple[float, ...]
+    runs: tuple[float, ...] = ()
 
     @property
     def mean(self) -> float:
-        """Mean over folds and seeds."""
+        """Mean over folds."""
         return float(np.mean(self.values))
 
     @property
     def half(self) -> float | None:
-        """Half the width of the 95 % interval; None for a single run, which has none."""
+        """Half the width of the 95 % interval; None for a single fold, which has none."""
         n = len(self.values)
         if n < 2:
             return None
@@ -94,17 +103,26 @@ class Line:
     @cached_property
     def figures(self) -> dict[str, Estimate]:
         """Every figure by name, seconds and megabytes too."""
-        values: dict[str, list[float]] = {}
+        values: dict[str, list[tuple[int, float]]] = {}
         for row in self.done:
             for name, value in figures_of(row).items():
                 if value is not None:
-                    values.setdefault(name, []).append(float(value))
-        return {name: Estimate(tuple(some)) for name, some in values.items()}
+                    values.setdefault(name, []).append((row["run"]["fold"], float(value)))
+        return {name: _over_folds(some) for name, some in values.items()}
 
     @property
     def privacy(self) -> Mapping[str, Any]:
         """What the first finished run says of privacy."""
         return self.done[0].get("privacy", {}) if self.done else {}
+
+
+def _over_folds(runs: Sequence[tuple[int, float]]) -> Estimate:
+    """Seeds averaged within folds, from the fold and the value of each run."""
+    folds: dict[int, list[float]] = {}
+    for fold, value in runs:
+        folds.setdefault(fold, []).append(value)
+    means = (float(np.mean(some)) for some in folds.values())
+    return Estimate(tuple(means), tuple(value for _, value in runs))
 
 
 def lines_of(rows: Iterable[Row]) -> list[Line]:

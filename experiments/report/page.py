@@ -74,7 +74,7 @@ def render(rows: list[Row], title: str) -> str:
             troubles=troubles(lines),
             complaints=complaints(lines),
             origins=origins(rows),
-            single=any(len(line.done) == 1 for line in lines),
+            single=any(len({row["run"]["fold"] for row in line.done}) == 1 for line in lines),
         )
     )
 

@@ -16,7 +16,7 @@ from report_rows import METRICS, benchmark, ended, row
 
 from copula_shirley.artefact import ArtefactError
 from experiments.report import render, write_report
-from experiments.report.board import board
+from experiments.report.board import board, exactly
 from experiments.report.ledgers import grouped_spends
 from experiments.report.lines import Estimate, lines_of, standings
 from experiments.report.words import measures_of
@@ -82,10 +82,28 @@ def test_the_interval_by_hand() -> None:
     assert estimate.half == pytest.approx(4.302653 * deviation / math.sqrt(3), rel=1e-6)
 
 
+def test_seeds_of_a_fold_are_averaged_first() -> None:
+    values = {(0, 0): 0.1, (0, 1): 0.3, (1, 0): 0.4, (2, 0): 0.6}
+    rows = [row(fold=f, seed=s, figures={"ks": v}) for (f, s), v in values.items()]
+    estimate = lines_of(rows)[0].figures["ks"]
+    assert estimate.values == pytest.approx((0.2, 0.4, 0.6)) and estimate.mean == pytest.approx(0.4)
+    assert estimate.half == pytest.approx(4.302653 * 0.2 / math.sqrt(3), rel=1e-6)
+    assert "3 folds, 4 runs: 0.1, 0.4, 0.6, 0.3" in exactly(estimate)
+
+
+def test_seeds_of_one_fold_have_no_interval() -> None:
+    rows = [row(seed=seed, figures={"ks": 0.1 * (seed + 1)}) for seed in range(3)]
+    estimate = lines_of(rows)[0].figures["ks"]
+    assert estimate.half is None
+    assert exactly(estimate) == "0.2; one fold, no interval; 3 runs: 0.1, 0.2, 0.3"
+    page = Page(render(rows, "seeds"))
+    assert "one fold" in page.words and "±" not in page.words
+
+
 def test_one_run_has_no_interval_and_says_so() -> None:
     assert Estimate((0.3,)).half is None
     page = Page(render([row()], "one"))
-    assert "one run" in page.words and "±" not in page.words
+    assert "one fold" in page.words and "±" not in page.words
     assert page.data["lines"][0]["figures"]["ks"] == [0.1, None, 1]
 
 
