@@ -27,7 +27,7 @@ from typing import Any, Literal
 import psutil
 
 #: What the server imports before it forks the first run.
-PRELOADED = ["experiments.execute", "copula_shirley.vine", "scipy.stats", "xgboost"]
+PRELOADED = ["experiments.warm"]
 #: Seconds between two looks at the memory of a run.
 LOOK = 0.2
 #: Among the variables of a run and of what it starts; the value is the path of its log.
