@@ -127,6 +127,7 @@ def audit(
     keep: Callable[[str], bool] | None = None,
     folder: str | Path | None = None,
     name: str = "",
+    identity: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Test the privacy claim of a generator.
@@ -153,10 +154,11 @@ def audit(
     keep : callable, optional
         Which names of the evidence may be looked at, to audit one part of a release.
     folder : path, optional
-        Where runs are kept, so that an audit that was stopped goes on. ``name`` must then say all
-        that the factory depends on.
+        Where runs are kept, so that an audit that was stopped goes on.
     name : str
         Of the generator.
+    identity : str
+        With a folder: all that the factory depends on, if the name does not say it.
     progress : callable, optional
         Told how many fits are done, and of how many.
 
@@ -180,16 +182,20 @@ def audit(
     wanted = [pair] if isinstance(pair, Pair | str) else list(pair)
     if not wanted:
         raise SettingError("pair ([]) must name at least one pair")
-    probe = _probe(factory, wanted[0], seed, secure, boxes, rows)
-    claim = claim_of(probe.stated, claim)
+    probed = _probe(factory, wanted[0], None if secure else seed, boxes, rows)
+    claim = claim_of(probed.stated, claim)
     pairs = _pairs(wanted, claim)
     notes = []
-    if "white" in boxes and "white" not in probe.boxes:
+    if "white" in boxes and "white" not in probed.boxes:
         if tuple(boxes) == ("white",):
             raise SettingError("box ('white') must be black: the generator says not what it saves")
         boxes = tuple(box for box in boxes if box != "white")
         notes.append("no white box: the generator does not say what it would save")
-    place = None if folder is None else _place(Path(folder), name, seed, secure, boxes, rows)
+    place = (
+        None
+        if folder is None
+        else _place(Path(folder), identity or name, seed, secure, boxes, rows)
+    )
     fits = run_all(
         factory,
         pairs,
@@ -237,17 +243,21 @@ def _check(runs: int, boxes: Sequence[str]) -> None:
         raise SettingError(f"box ({', '.join(unknown)!r}) must be white, black or both")
 
 
+def probe(factory: Factory, pair: Pair | str, seed: int | None) -> dict[str, Any] | None:
+    """What the ledger of one fit states (``evaluation.evidence.stated``), None without one."""
+    return _probe(factory, pair, seed, BOXES, 1).stated
+
+
 def _probe(
-    factory: Factory, pair: Pair | str, seed: int, secure: bool, boxes: Sequence[str], rows: int
+    factory: Factory, pair: Pair | str, seed: int | None, boxes: Sequence[str], rows: int
 ) -> Fit:
     """One fit, for what the generator claims and shows; it is not counted."""
     pair = built_in(pair, DEFAULT_RELATION) if isinstance(pair, str) else pair
-    state = None if secure else seed
     table, records = pair.second, pair.differing()
-    probe = fit_once(factory, table, pair.schema, records, state, boxes, rows)
-    if probe.error is not None and probe.stated is None:
-        raise SettingError(f"the generator fails on pair {pair.name!r}: {probe.error}")
-    return probe
+    found = fit_once(factory, table, pair.schema, records, seed, boxes, rows)
+    if found.error is not None and found.stated is None:
+        raise SettingError(f"the generator fails on pair {pair.name!r}: {found.error}")
+    return found
 
 
 def _pairs(wanted: Sequence[Pair | str], claim: Claim) -> list[Pair]:
@@ -295,10 +305,10 @@ def _kept(evidence: Evidence, keep: Callable[[str], bool] | None) -> Evidence:
 
 
 def _place(
-    folder: Path, name: str, seed: int, secure: bool, boxes: Sequence[str], rows: int
+    folder: Path, identity: str, seed: int, secure: bool, boxes: Sequence[str], rows: int
 ) -> Path:
     """The folder of this very audit inside the one that was named."""
-    words = [name, str(seed), str(secure), ",".join(sorted(boxes)), str(rows), code_digest()]
+    words = [identity, str(seed), str(secure), ",".join(sorted(boxes)), str(rows), code_digest()]
     place = folder / hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -81,7 +81,12 @@ class Test:
         return Measurand(self.quantity, self.delta)
 
 
-def claim_of(stated: dict[str, Any] | None, given: Any = None) -> Claim:
+def claim_of(
+    stated: dict[str, Any] | None,
+    given: Any = None,
+    otherwise: tuple[float, float] | None = None,
+    relation: str | None = None,
+) -> Claim:
     """The claim of a ledger (``evaluation.evidence.stated``), or the one that was given.
 
     Parameters
@@ -89,15 +94,21 @@ def claim_of(stated: dict[str, Any] | None, given: Any = None) -> Claim:
     stated : dict or None
     given : Claim, float or pair of floats, optional
         Counts before the ledger's. Relation, unit and proof are the ledger's, if there is one.
+    otherwise : pair of floats, optional
+        Epsilon and delta where no ledger claims anything.
+    relation : str, optional
+        Where there is no ledger.
     """
     if isinstance(given, Claim):
         return given
     ledger = stated or {}
     about = {
-        "relation": ledger.get("neighbours"),
+        "relation": ledger.get("neighbours", relation),
         "unit": ledger.get("unit", "row"),
         "proved": ledger.get("proved"),
     }
+    if given is None and ledger.get("epsilon") is None:
+        given = otherwise
     if given is not None:
         epsilon, delta = given if isinstance(given, tuple | list) else (given, 0.0)
         return Claim(float(epsilon), float(delta), **about)

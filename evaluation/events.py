@@ -38,8 +38,9 @@ MOST_TEXTS = 50
 MOST_TRIED, MOST_ADDED = 500, 100
 #: Parts of the learning half for cross-fitting.
 FOLDS = 4
-#: Confidence at which candidates are compared with each other.
-CHOOSING = 0.05
+#: Candidates are compared by bounds that may be wrong with this chance. It is small because the
+#: best of many cuts is chosen: bounds at 95 % would be won by rare events that happened to differ.
+CHOOSING = 1e-4
 Score = Callable[[FloatArray], FloatArray]
 
 

@@ -25,7 +25,6 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley import domain
-from copula_shirley.api import Generator
 from copula_shirley.privacy import Ledger
 from copula_shirley.schema import Schema
 
@@ -79,7 +78,9 @@ def white_box(generator: Any) -> Evidence:
 
 def has_white_box(generator: Any) -> bool:
     """Whether a generator says what it would save."""
-    return isinstance(generator, Generator) or callable(getattr(generator, "_state", None))
+    return bool(getattr(generator, "publishable", True)) and callable(
+        getattr(generator, "_state", None)
+    )
 
 
 def flatten(evidence: Evidence, name: str, value: Any) -> None:
@@ -156,7 +157,7 @@ def black_box(table: Any, schema: Schema, records: pd.DataFrame) -> Evidence:
 def _same(numbers: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Which rows (columns of the result) have the value of which record (its rows)."""
     equal = numbers[None, :] == known[:, None]
-    return equal | (np.isnan(numbers)[None, :] & np.isnan(known)[:, None])
+    return np.asarray(equal | (np.isnan(numbers)[None, :] & np.isnan(known)[:, None]))
 
 
 def _one_column(evidence: Evidence, name: str, numbers: np.ndarray, same: np.ndarray) -> None:

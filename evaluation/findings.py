@@ -154,4 +154,7 @@ def judge(claim: Claim, findings: Sequence[Finding], control: Sequence[Finding])
             f"{main.runs} test runs show at most epsilon {main.ceiling:.3g}, below the claim of "
             f"{claim.epsilon:.3g}; more runs are needed"
         )
-    return CONSISTENT, "no event was more telling than the claim allows"
+    return CONSISTENT, (
+        "no event was more telling than the claim allows; of the control's epsilon "
+        f"{claim.epsilon:.3g} it saw {control[0].bound:.3g}"
+    )
