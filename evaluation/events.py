@@ -41,6 +41,8 @@ FOLDS = 4
 #: Candidates are compared by bounds that may be wrong with this chance. It is small because the
 #: best of many cuts is chosen: bounds at 95 % would be won by rare events that happened to differ.
 CHOOSING = 1e-4
+#: How much better a score must be than one number, which is easier to understand.
+MARGIN = 0.1
 Score = Callable[[FloatArray], FloatArray]
 
 
@@ -141,7 +143,7 @@ def learn_event(
         if crossed is None:
             continue
         own = _best_cuts(crossed[0][:, None], crossed[1][:, None], measurand, CHOOSING)
-        if own.value[0] > value:
+        if own.value[0] > value + MARGIN * max(value, 0.0):
             score = fit(first, second)
             # scores of the whole half are on another scale: the cut keeps its rank
             pooled, whole = np.concatenate(crossed), np.concatenate([score(first), score(second)])
