@@ -1,0 +1,175 @@
+"""The evidence behind the privacy claims, in one table made by one command.
+
+Run it with ``python -m experiments.evidence [--runs 200] [--only private-vine] [--no-tests]`` in a
+checkout of the project. It audits every generator on the built-in neighbouring tables, runs the
+tests that plant faults, injure runs and feed bad input, adds up what they tried, and writes
+``evidence.json`` and ``evidence.md``. Audits are kept in a folder, so that a run that was stopped
+goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from rich.progress import MofNCompleteColumn
+
+from copula_shirley.artefact import atomic_path
+from copula_shirley.errors import SettingError
+from copula_shirley.privacy import Budget
+from copula_shirley.terminal import messages, progress_bars
+from evaluation.audit import audit
+from evaluation.audit_command import maker
+from evaluation.findings import REFUTED
+from experiments.provenance import provenance
+
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+#: What tests record with ``record_property``, and how it is called in the table.
+TALLIES = {
+    "faults_planted": "faults planted in generators",
+    "faults_caught": "of these caught",
+    "correct_runs": "correct generators tried",
+    "false_alarms": "false alarms among these",
+    "faults_injected": "runs killed, disks filled, writes refused",
+    "faults_survived": "of these left old or new files whole",
+    "bad_inputs_tried": "bad inputs tried, each one line of error or a right value",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A generator as it is audited."""
+
+    label: str
+    use: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+CASES = (
+    Case("PrivateVine", "private-vine"),
+    Case("PrivateVine, delta = 0", "private-vine", {"delta": 0.0}),
+    Case("DP-Histogram", "dp-histogram"),
+    Case("DP-Copula", "dp-copula"),
+    Case("PrivBayes", "privbayes"),
+    Case("COPULA-SHIRLEY as published", "copula-shirley"),
+    Case("COPULA-SHIRLEY, honest margins", "copula-shirley", {"accounting": "honest"}),
+    Case("DP-Histogram as in the thesis", "dp-histogram", {"accounting": "thesis"}),
+)
+
+
+def audits(cases: Sequence[Case], runs: int, folder: Path, jobs: int) -> list[dict[str, Any]]:
+    """What an audit of each case found, epsilon 1."""
+    found = []
+    for case in cases:
+        make = maker(case.use, case.settings, {"epsilon": 1.0, "threads": 1})
+        with progress_bars(False, MofNCompleteColumn()) as bars:
+            bar = bars.add_task(f"audit {case.label}: fits", total=None)
+            result = audit(
+                make,
+                runs=runs,
+                jobs=jobs,
+                folder=folder,
+                name=case.label,
+                identity=make.identity,
+                progress=lambda done, total, bar=bar, bars=bars: bars.update(  # type: ignore[misc]
+                    bar, completed=done, total=total
+                ),
+            )
+        found.append({"label": case.label, **result.to_dict()})
+        messages.print(f"{case.label}: {result.verdict}", highlight=False)
+    return found
+
+
+def tallies(arguments: Sequence[str]) -> tuple[Counter[str], bool]:
+    """Run tests; the sums of what they record, and whether all passed."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", *arguments, f"--junitxml={report}"]
+        ended = subprocess.run(command, cwd=TESTS.parent, check=False)
+        if not report.is_file():
+            raise SettingError(f"the tests ({' '.join(arguments)}) did not run")
+        return added_up(report), ended.returncode == 0
+
+
+def added_up(report: Path) -> Counter[str]:
+    """Sums of the recorded properties of all tests of a JUnit file, and the number of tests."""
+    sums: Counter[str] = Counter()
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        sums["tests"] += 1
+        for entry in case.iter("property"):
+            if entry.get("name") in TALLIES:
+                sums[str(entry.get("name"))] += int(float(entry.get("value", "0")))
+    return sums
+
+
+def markdown(found: Sequence[Mapping[str, Any]], sums: Mapping[str, int]) -> str:
+    """Both tables, for people."""
+    head = ["generator", "claim", "proved", "white box", "black box", "ceiling", "runs", "verdict"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for one in found:
+        cells = [
+            one["label"],
+            _said(one),
+            one["claim"]["proved"] or "nothing",
+            *(_number(one[f"lower_bound_{box}"]) for box in ("white", "black")),
+            _number(one["ceiling"]),
+            str(one["runs"] * 2 * len(one["pairs"])),
+            one["verdict"],
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    if sums:
+        lines += ["", "| what was tried | how often |", "|---|---|"]
+        lines += [f"| {words} | {sums[name]:,} |" for name, words in TALLIES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _said(one: Mapping[str, Any]) -> str:
+    return str(Budget(one["claim"]["epsilon"], one["claim"]["delta"]))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def main() -> int:
+    """Make the evidence; 1 if a test failed or a proved claim was refuted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200, help="fits on each table of each pair")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--only", action="append", help="audit these generators only")
+    parser.add_argument("--no-tests", action="store_true", help="audits only")
+    parser.add_argument("--folder", type=Path, default=Path("shirley-results/evidence"))
+    options = parser.parse_args()
+    cases = [case for case in CASES if not options.only or case.use in options.only]
+    options.folder.mkdir(parents=True, exist_ok=True)
+    found = audits(cases, options.runs, options.folder / "runs", options.jobs)
+    sums, passed = Counter[str](), True
+    if not options.no_tests:
+        if not TESTS.is_dir():
+            raise SettingError("the tests are in a checkout of the project; use --no-tests")
+        sums, passed = tallies(["-m", "evidence", "-n", str(options.jobs)])
+    about = {"audits": found, "tallies": sums, "passed": passed, "provenance": provenance()}
+    for name, text in (
+        ("evidence.json", json.dumps(about, indent=1)),
+        ("evidence.md", markdown(found, sums)),
+    ):
+        with atomic_path(options.folder / name) as partial:
+            partial.write_text(text, encoding="utf-8")
+    print(markdown(found, sums))
+    messages.print(f"Written to {options.folder}", soft_wrap=True)
+    false = [a for a in found if a["verdict"] == REFUTED and a["claim"]["proved"] == _said(a)]
+    return int(bool(false) or not passed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

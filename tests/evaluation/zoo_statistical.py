@@ -1,0 +1,334 @@
+"""Generators with a planted fault in their noise: their ledger says one thing, they do another.
+
+Each is a correct generator of this project with one thing wrong, of the kind that published code
+has had. An audit must refute their claims; ``zoo_structural`` has faults that show without
+statistics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from baselines import DPCopula, DPHistogram, PrivBayes, dp_copula
+from baselines.base import Baseline
+from copula_shirley import Column, PrivateVine, Schema
+from copula_shirley.api import Rows
+from copula_shirley.domain import FloatArray, Grid
+from copula_shirley.keys import GroupKey
+from copula_shirley.measure import Measure, Noise, Records, Tables
+from copula_shirley.mechanisms import NumpyNoise
+from copula_shirley.privacy import Ledger, Sensitivity, histogram_sensitivity
+from evaluation.neighbours import Pair, built_in, duplicates
+
+# -- noise that is too small -------------------------------------------------------------
+
+
+class MarginsOnly(PrivateVine):
+    """PrivateVine that asks for its margins with the whole budget, and for nothing else."""
+
+    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+        sizes = Grid(rows.schema).sizes
+        records = Records(Grid(rows.schema).codes(rows.numbers), rows.numbers, rng)
+        measure = Measure(records, ledger, self._source, self._noise(rows.schema))
+        keys = [GroupKey((name,), (np.arange(size),)) for name, size in sizes.items()]
+        measure.answer(Tables("margins", keys, 1.0))
+        self.transcript_, self._pool_seed = measure.transcript, 0
+
+    def _size_to_keep(self, rows: int) -> int:
+        return 1
+
+
+class RootTwoForgotten(MarginsOnly):
+    """Noise of add/remove neighbours under a ledger of replacement: sqrt(2) too small."""
+
+    def _noise(self, schema: Schema) -> Noise:
+        noise = super()._noise(schema)
+        noise.unit = histogram_sensitivity("add-remove", self._rows_per_unit(schema))
+        return noise
+
+
+class AlikeNoise(Noise):
+    """Forgets that several tables share a row."""
+
+    def scale(self, share: float, count: int, *, distances: bool = False) -> float:
+        """The scale of a single table."""
+        return super().scale(share, 1, distances=distances)
+
+
+class RootOfColumnsForgotten(MarginsOnly):
+    """Noise of one histogram on each of d: sqrt(d) too small."""
+
+    def _noise(self, schema: Schema) -> Noise:
+        noise = super()._noise(schema)
+        return AlikeNoise(noise.budget, noise.unit, noise.failing)
+
+
+class PersonForgotten(DPHistogram):
+    """A person has up to k rows, the noise hides one."""
+
+    def _release(self, *args: Any) -> FloatArray:
+        *rest, ledger = args
+        k, ledger.rows_per_unit = ledger.rows_per_unit, 1
+        try:
+            return super()._release(*rest, ledger)
+        finally:
+            ledger.rows_per_unit = k
+
+
+class ProbabilityScale(PrivBayes):
+    """Noise for probabilities on counts: n times too small, as in DataSynthesizer before 0.1.7."""
+
+    def _noise(self, ledger: Ledger, rng: np.random.Generator) -> NumpyNoise:
+        noise = super()._noise(ledger, rng)
+        add, rows = noise.add, self._rows
+
+        def too_little(counts: Any, *, sensitivity: Sensitivity, **how: Any) -> FloatArray:
+            small = Sensitivity(sensitivity.l1 / rows, sensitivity.l2 / rows)
+            return add(counts, sensitivity=small, **{**how, "mechanism": "laplace"})
+
+        noise.add = too_little  # type: ignore[method-assign]
+        return noise
+
+    def _fit(self, rows: Rows, *args: Any) -> None:
+        self._rows = len(rows)
+        super()._fit(rows, *args)
+
+
+class TwiceSpent(DPHistogram):
+    """Every histogram is released twice and paid for once."""
+
+    def _release(self, stage: str, name: str, counts: Any, cost: Any, *rest: Any) -> FloatArray:
+        noise, ledger = rest
+        first = super()._release(stage, name, counts, cost, noise, ledger)
+        again = noise.add(
+            counts,
+            mechanism=self.mechanism,
+            epsilon=cost.epsilon,
+            delta=cost.delta,
+            sensitivity=ledger.sensitivity(),
+        )
+        return np.asarray((first + again) / 2)
+
+
+class TauB(DPCopula):
+    """Kendall's tau-b with the sensitivity of tau-a."""
+
+    def _kendall(self, *args: Any) -> FloatArray:
+        right = dp_copula.concordance
+
+        def tau_b(first: FloatArray, second: FloatArray) -> float:
+            n = len(first)
+            untied = [n * (n - 1) / 2 - dp_copula._tied_pairs(c) for c in (first, second)]
+            if min(untied) <= 0:
+                return 0.0
+            scaled = right(first, second) / np.sqrt(untied[0] * untied[1])
+            return float(scaled * n * (n - 1) / 2)
+
+        dp_copula.concordance = tau_b  # type: ignore[assignment]
+        try:
+            return super()._kendall(*args)
+        finally:
+            dp_copula.concordance = right
+
+
+# -- a choice and a sum, each with nothing around it ------------------------------------------
+
+
+class Favourite(Baseline):
+    """Releases the most frequent category of its column, by the exponential mechanism."""
+
+    name = "favourite"
+    factor = 1.0
+
+    def __init__(self, epsilon: float = 1.0, random_state: Any = None) -> None:
+        self.epsilon = epsilon
+        self.random_state = random_state
+        self.mechanism, self.neighbours, self.on_unknown = "laplace", "replace-one", "refuse"
+
+    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+        noise = self._noise(ledger, rng)
+        (self._name,) = rows.schema.names
+        ledger.charge("choice", self._name, "exponential", self.epsilon)
+        codes = Grid(rows.schema).codes(rows.numbers)[self._name]
+        counts = np.bincount(codes, minlength=rows.schema[self._name].size).astype(float)
+        # replacing a row lowers one count by one and raises another by one: each changes by one
+        self._chosen = noise.choose(counts * self.factor, epsilon=self.epsilon, sensitivity=1.0)
+        self._public_rows = len(rows)
+
+    def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
+        return {self._name: np.full(n, float(self._chosen))}
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {"chosen": int(self._chosen)}, {}
+
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self._chosen = state["chosen"]
+
+
+class FactorTwoForgotten(Favourite):
+    """exp(epsilon score) where exp(epsilon score / 2) is right."""
+
+    factor = 2.0
+
+
+class Total(Favourite):
+    """Releases the sum of its column, with values brought between 0 and 1."""
+
+    name = "total"
+    most = 1.0
+
+    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+        noise = self._noise(ledger, rng)
+        (self._name,) = rows.schema.names
+        ledger.charge("sum", self._name, "laplace", self.epsilon)
+        noisy = noise.add(
+            np.array([np.clip(rows.numbers[self._name], 0.0, self.most).sum()]),
+            mechanism="laplace",
+            epsilon=self.epsilon,
+            delta=0.0,
+            sensitivity=Sensitivity(1.0, 1.0),
+        )
+        self._chosen, self._public_rows = float(noisy[0]), len(rows)
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {"sum": float(self._chosen)}, {}
+
+
+class NotClipped(Total):
+    """A value outside of the bounds goes into the sum as it is."""
+
+    most = np.inf
+
+
+# -- what is not noisy at all -----------------------------------------------------------------
+
+
+class DomainFromData(DPHistogram):
+    """Categories are those that occur; the ledger does not know."""
+
+    def _enter(
+        self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
+    ) -> tuple[pd.DataFrame, Schema, Ledger]:
+        columns = tuple(
+            Column(c.name, c.kind, categories=tuple(sorted(table[c.name].unique())))
+            if c.kind == "categorical"
+            else c
+            for c in schema
+        )
+        return super()._enter(table, Schema(columns), rng)
+
+
+class ExactSize(DPHistogram):
+    """Keeps the number of rows, where a row may be there or not."""
+
+    def _size_to_keep(self, rows: int) -> int:
+        return rows
+
+
+class SeedFixed(DPHistogram):
+    """The same noise for everybody."""
+
+    def _noise(self, ledger: Ledger, rng: np.random.Generator) -> NumpyNoise:
+        return super()._noise(ledger, np.random.default_rng(42))
+
+
+class MissingExact(DPHistogram):
+    """Missing values are counted without noise."""
+
+    def _release(self, stage: str, name: str, counts: Any, *rest: Any) -> FloatArray:
+        noisy = super()._release(stage, name, counts, *rest)
+        noisy[0] = counts[0]  # a missing value sorts below all others
+        return noisy
+
+
+# -- pairs that show them best ------------------------------------------------------------------
+
+
+def tied() -> Pair:
+    """All rows alike but one, which decides the sign of tau-b."""
+    common = pd.DataFrame({"x": [1] * 60, "y": [1] * 60})
+    schema = Schema(tuple(Column(name, "integer", minimum=0, maximum=2) for name in "xy"))
+    rows = [pd.DataFrame({"x": [2], "y": [y]}) for y in (2, 0)]
+    first, second = (pd.concat([common, row], ignore_index=True) for row in rows)
+    return Pair("tied", first, second, schema, "replace-one")
+
+
+def rare_choice() -> Pair:
+    """Eleven rows of a and twelve of b, against ten and thirteen."""
+    schema = Schema((Column("x", "categorical", categories=("a", "b")),))
+    first, second = (pd.DataFrame({"x": ["a"] * a + ["b"] * (23 - a)}) for a in (11, 10))
+    return Pair("rare choice", first, second, schema, "replace-one")
+
+
+def far_value() -> Pair:
+    """One value far beyond what a sum takes."""
+    schema = Schema((Column("x", "integer", minimum=0, maximum=100),))
+    first, second = (pd.DataFrame({"x": [0, 1] * 30 + [last]}) for last in (100, 0))
+    return Pair("far value", first, second, schema, "replace-one")
+
+
+# -- the zoo ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Animal:
+    """A faulty generator, the correct one beside it, and where to look."""
+
+    faulty: type
+    correct: type
+    pair: Pair
+    settings: dict[str, Any] = field(default_factory=dict)
+    #: Of the faulty one alone.
+    fault: dict[str, Any] = field(default_factory=dict)
+    runs: int = 400
+
+    def bad(self, random_state: int) -> Any:
+        """The faulty one."""
+        return self.faulty(**self.settings, **self.fault, random_state=random_state)
+
+    def good(self, random_state: int) -> Any:
+        """The correct one."""
+        return self.correct(**self.settings, random_state=random_state)
+
+
+#: With this epsilon mu = sqrt(2 rho) is .93, near the largest that is judged.
+MARGINS = {"epsilon": 6.0, "neighbours": "replace-one"}
+ADD = {"neighbours": "add-remove"}
+one_column = partial(duplicates, columns=1)
+
+STATISTICAL: dict[str, Animal] = {
+    "sqrt(2) of replacement forgotten": Animal(
+        RootTwoForgotten, MarginsOnly, one_column("replace-one"), MARGINS, runs=4000
+    ),
+    "sqrt(d) of d columns forgotten": Animal(
+        RootOfColumnsForgotten, MarginsOnly, built_in("duplicates", "replace-one"), MARGINS
+    ),
+    "k rows of a person forgotten": Animal(
+        PersonForgotten, DPHistogram, built_in("person", "replace-one")
+    ),
+    "noise n times too small": Animal(
+        ProbabilityScale, PrivBayes, built_in("duplicates", "replace-one"), {"degree": 1}
+    ),
+    "spent twice, charged once": Animal(
+        TwiceSpent, DPHistogram, one_column("replace-one"), runs=1600
+    ),
+    "epsilon on each column": Animal(
+        DPHistogram, DPHistogram, duplicates("replace-one", columns=8), {}, {"accounting": "thesis"}
+    ),
+    "tau-b with the sensitivity of tau-a": Animal(TauB, DPCopula, tied()),
+    "factor 2 of the exponential mechanism forgotten": Animal(
+        FactorTwoForgotten, Favourite, rare_choice(), runs=1600
+    ),
+    "value not clipped": Animal(NotClipped, Total, far_value()),
+    "domain from the data": Animal(DomainFromData, DPHistogram, built_in("category", "replace-one")),
+    "true number of rows": Animal(ExactSize, DPHistogram, built_in("outlier", "add-remove"), ADD),
+    "seed fixed": Animal(SeedFixed, DPHistogram, built_in("outlier", "replace-one")),
+    "missing values counted exactly": Animal(
+        MissingExact, DPHistogram, built_in("missing", "replace-one")
+    ),
+}
