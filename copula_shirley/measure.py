@@ -68,18 +68,19 @@ class Records:
         numbers: dict[str, FloatArray],
         rng: np.random.Generator,
     ) -> None:
-        self.codes = codes
+        # short numbers: there is one of each for every row and column
+        self.codes = {name: cells.astype(np.int32) for name, cells in codes.items()}
         self.numbers = numbers
         self._rng = rng
-        self._jitter: dict[str, FloatArray] = {}
+        self._jitter: dict[str, NDArray[np.float32]] = {}
 
     def __len__(self) -> int:
         return len(next(iter(self.codes.values())))
 
-    def jitter(self, name: str) -> FloatArray:
+    def jitter(self, name: str) -> NDArray[np.float32]:
         """A uniform number for each row, the same whenever it is asked for."""
         if name not in self._jitter:
-            self._jitter[name] = self._rng.random(len(self))
+            self._jitter[name] = self._rng.random(len(self), dtype=np.float32)
         return self._jitter[name]
 
 
