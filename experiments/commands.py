@@ -16,7 +16,15 @@ from experiments.display import Display, print_failures, print_nothing_ran, stat
 from experiments.on_dask import run_on_dask
 from experiments.peers import PeerError, find_peer, known_peers
 from experiments.report import write_report
-from experiments.runner import all_skipped, exit_code, is_edited, is_stale, run_all, to_repeat
+from experiments.runner import (
+    all_skipped,
+    exit_code,
+    is_edited,
+    is_stale,
+    run_all,
+    to_repeat,
+    warm_up,
+)
 from experiments.specs import Grid, Run
 from experiments.store import STATUSES, Row, Store, tidy
 from experiments.supervise import Limits
@@ -131,6 +139,8 @@ def make(
     stale = sum(map(is_stale, ended))
     if stale and not quiet:
         note(f"{stale} of the kept results were made by other code; --again stale makes them again")
+    if dask is None:
+        warm_up(runs, ended)  # while the rest is prepared
     for run in {(run.use, run.settings): run for run in runs}.values():
         check_settings(run)
     prepare_peers(runs, quiet)

@@ -63,13 +63,21 @@ def run_all(
     threads = max((run.threads for run in runs), default=1)
     with store.opened(), few_threads(threads), stopped_by_signals(stop):
         todo = open_runs(runs, store, again)
-        if todo:
-            start_server(run.dataset for run in todo)
+        warm_up(todo)
         made_by = provenance()  # while the server imports
         work = (delayed(_one)(run, store, limits, watcher, made_by, stop) for run in todo)
         # threads that only wait for the processes of their runs
         Parallel(n_jobs=jobs or default_jobs(runs), backend="threading", batch_size=1)(work)
     return store.rows(runs)
+
+
+def warm_up(runs: Sequence[Run], ended: Sequence[Row] = ()) -> None:
+    """Start the server from which runs are forked, if there is a run that has not ended."""
+    known = {row["id"] for row in ended}
+    todo = [run for run in runs if run.id not in known]
+    if todo:
+        with few_threads(max(run.threads for run in runs)):
+            start_server(run.dataset for run in todo)
 
 
 def open_runs(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> list[Run]:

@@ -150,7 +150,7 @@ def test_a_daemon_counts_for_the_limits_of_its_run(tmp_path: Path) -> None:
     )
     process = subprocess.Popen([sys.executable, "-c", script])
     try:
-        assert eventually(pid_file.exists, 60)
+        assert eventually(pid_file.exists, 240)
         child = int(pid_file.read_text(encoding="ascii"))
         assert {process.pid, child} <= {found.pid for found in family_of(process.pid)}
     finally:
@@ -300,8 +300,8 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_done(
     )
     env = {**os.environ, "PYTHONPATH": str(HERE)}
     process = subprocess.Popen(command(config, results), env=env, stderr=subprocess.PIPE)
-    assert eventually(pid_file.exists, 60)
-    assert eventually(lambda: len(list(results.glob("*.json"))) == 1, 60)
+    assert eventually(pid_file.exists, 240)
+    assert eventually(lambda: len(list(results.glob("*.json"))) == 1, 240)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     code = -number if number == signal.SIGKILL else 128 + number
