@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -262,9 +263,15 @@ def load(path: str | Path) -> Generator:
     return generator
 
 
+@cache
+def _installed() -> dict[str, Any]:
+    """Looked up once: the files of every installed package are read for it."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
 def generators() -> dict[str, Any]:
     """Entry points of all installed generators, by name."""
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    return dict(_installed())
 
 
 def find_generator(name: str) -> type[Generator]:

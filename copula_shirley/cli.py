@@ -10,24 +10,19 @@ import signal
 import sys
 import warnings
 from contextlib import ExitStack
-from importlib.metadata import entry_points
 from json import dumps
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
-from copula_shirley.api import Generator, load
 from copula_shirley.artefact import atomic_path
-from copula_shirley.conditions import given_from_texts
 from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
-from copula_shirley.planning import plan as make_plan
-from copula_shirley.privacy import Ledger
-from copula_shirley.private_vine import PrivateVine
+from copula_shirley.installed import LazyGroup
 from copula_shirley.request import (
     DEFAULT_MODEL,
     Data,
@@ -50,7 +45,12 @@ from copula_shirley.schema import Schema, draft_notes
 from copula_shirley.tables import check_extension, read_table, write_table
 from copula_shirley.terminal import check_apart, messages, note, progress_bars, screen
 
+if TYPE_CHECKING:  # what takes seconds to import is imported by the commands that need it
+    from copula_shirley.api import Generator
+    from copula_shirley.privacy import Ledger
+
 app = typer.Typer(
+    cls=LazyGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # a traceback with locals would print private values
@@ -99,6 +99,8 @@ def plan(
         "neighbours": neighbours,
         "domain": domain,
     }
+    from copula_shirley.planning import plan as make_plan  # noqa: PLC0415  (slow)
+
     generator = generator_from(DEFAULT_MODEL, epsilon, None, settings)
     planned = make_plan(Schema.read(schema_file), rows, **generator.get_params())
     if json:
@@ -138,6 +140,9 @@ def sample(
     """Draw synthetic rows from a saved model."""
     kind = check_extension(output)
     check_apart([model], [output])
+    from copula_shirley.api import load  # noqa: PLC0415  (slow)
+    from copula_shirley.conditions import given_from_texts  # noqa: PLC0415  (slow)
+
     generator = load(model)
     wanted = given_from_texts(given or (), generator.schema_)
     with atomic_path(output) as partial:
@@ -160,6 +165,8 @@ def synthesize(
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
     check_apart([asked.data, asked.schema_file], [output, save_model])
+    from copula_shirley.conditions import given_from_texts  # noqa: PLC0415  (slow)
+
     if given and asked.declared is not None:  # what can be wrong shows before the fit
         given_from_texts(given, asked.declared)
     with ExitStack() as files:
@@ -182,6 +189,8 @@ def inspect(
     """Show a model's privacy ledger and its vine."""
     if json and plot:
         raise SettingError("--json and --plot cannot be asked for at once")
+    from copula_shirley.api import load  # noqa: PLC0415  (slow)
+
     generator = load(model)
     if json:
         sys.stdout.write(generator.ledger_.to_json() + "\n")
@@ -208,6 +217,8 @@ def _figure(cell: Any) -> str:
 
 def _fit(asked: Request) -> None:
     """Read, check and fit; what is wrong with the input shows before the fit starts."""
+    from copula_shirley.private_vine import PrivateVine  # noqa: PLC0415  (slow)
+
     if asked.declared is None and isinstance(asked.generator, PrivateVine):
         raise SettingError(
             "schema (None) must be named with --schema: what a file holds is no public domain. "
@@ -281,19 +292,6 @@ def _print_ledger(ledger: Ledger) -> None:
         for stage, what, rows, why in ledger.grouped_unprotected():
             uses.add_row(stage, escape(what), rows, why)
         screen.print(uses)
-
-
-def _add_installed_commands() -> None:
-    """Commands of packages above this one, and of outsiders: a typer function or app."""
-    for entry in entry_points(group="copula_shirley.commands"):
-        found = entry.load()
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=entry.name)
-        else:
-            app.command(entry.name)(found)
-
-
-_add_installed_commands()
 
 
 def main() -> None:
