@@ -42,22 +42,25 @@ def pytest_collection_modifyitems(
 ) -> None:
     """Add a test for each check of each generator that was named."""
     for name in config.getoption("--shirley-generator"):
-        collector = ContractCollector.from_parent(session, name=name, path=Path(config.rootpath))
+        collector = ContractCollector.from_parent(
+            session, name=f"contract of {name}", generator=name, path=Path(config.rootpath)
+        )
         items.extend(collector.collect())
 
 
 class ContractCollector(pytest.Collector):
     """All checks of one generator."""
 
-    def __init__(self, **rest: Any) -> None:
-        super().__init__(nodeid=f"contract::{rest['name']}", **rest)
+    def __init__(self, generator: str, **rest: Any) -> None:
+        super().__init__(nodeid=f"contract::{generator}", **rest)
+        self.generator = generator
 
     def collect(self) -> Iterator[ContractItem]:
         """One test for each check."""
         from evaluation.contract import CHECKS  # noqa: PLC0415
         from evaluation.contract.subject import Subject  # noqa: PLC0415
 
-        subject = Subject(named(self.name), _settings(self.config))
+        subject = Subject(named(self.generator), _settings(self.config))
         for check in CHECKS:
             name = check.replace(" ", "_")
             yield ContractItem.from_parent(self, name=name, check=check, subject=subject)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from copula_shirley import tape
 from copula_shirley.errors import SchemaError
+from copula_shirley.schema import Column
 from copula_shirley.tape import Request
 from evaluation.contract.report import Broken, NotApplicable
 from evaluation.contract.subject import DRAWN, Subject, excuse, takes
@@ -37,7 +38,7 @@ def fit_changes_nothing(subject: Subject) -> None:
 
 
 def schema_kept(subject: Subject) -> None:
-    """Samples have the columns, order and domain of the schema, and not the person."""
+    """Samples have the columns, order, kinds and domain of the schema, and not the person."""
     wanted = [name for name in subject.case.table.columns if name != subject.case.schema.person]
     drawn = subject.sample(subject.fitted())
     if [str(name) for name in drawn.columns] != wanted:
@@ -52,6 +53,23 @@ def schema_kept(subject: Subject) -> None:
             plain.validate(subject.sample(subject.fitted(seed), 200))
         except SchemaError as error:
             raise Broken(f"a sample is off the schema: {error}") from None
+    for column in subject.case.schema:
+        if not _stores(column, drawn[column.name].dtype):
+            raise Broken(f"{column.kind} column {column.name!r} is {drawn[column.name].dtype}")
+
+
+def _stores(column: Column, dtype: Any) -> bool:
+    """Whether a dtype is one for this kind of column; gaps make floats and objects of some."""
+    kinds = pd.api.types
+    if isinstance(dtype, pd.CategoricalDtype) or column.kind == "categorical" or column.format:
+        return True
+    if column.kind == "integer":
+        return kinds.is_integer_dtype(dtype) or (column.missing and kinds.is_float_dtype(dtype))
+    if column.kind == "boolean":
+        return kinds.is_bool_dtype(dtype) or (column.missing and str(dtype) == "object")
+    if column.kind == "continuous":
+        return bool(kinds.is_float_dtype(dtype))
+    return kinds.is_datetime64_any_dtype(dtype) or str(dtype) == "object"
 
 
 def number_of_rows(subject: Subject) -> None:

@@ -311,7 +311,13 @@ def test_the_plug_in_collects_the_contract_as_tests(tmp_path: Path) -> None:
         "    def sample(self, n=None, **rest):\n"
         "        return super().sample(3, **rest)\n"
     )
-    named = ("--shirley-generator", "mine:Mine", "-k", "schema or rows or exact", "-rs")
+    named = (
+        "--shirley-generator",
+        "mine:Mine",
+        "-k",
+        "contract and (schema or rows or exact)",
+        "-rs",
+    )
     told = run_pytest(tmp_path, *named)
     assert told.returncode == 1, told.stdout + told.stderr
     assert "1 failed, 1 passed, 1 skipped" in told.stdout, told.stdout

@@ -399,6 +399,66 @@ class QuotesAValueInItsCause(DPHistogram):
         return super()._enter(table, schema, rng)
 
 
+# -- manners ---------------------------------------------------------------------------------
+
+
+class SortsTheTable(DPHistogram):
+    """The user's own table is sorted."""
+
+    def _enter(self, table, schema, rng):  # type: ignore[no-untyped-def]
+        table.sort_values("pay", inplace=True)  # noqa: PD002
+        return super()._enter(table, schema, rng)
+
+
+class ChangesASetting(DPHistogram):
+    """A setting is another after the fit."""
+
+    def _fit(self, rows, ledger, rng, progress) -> None:  # type: ignore[no-untyped-def]
+        super()._fit(rows, ledger, rng, progress)
+        self.mechanism = "geometric"
+
+
+class IgnoresTheSeed(DPHistogram):
+    """A seed does not make the fit repeatable."""
+
+    def _noise(self, ledger: Ledger, rng: np.random.Generator) -> NumpyNoise:
+        return super()._noise(ledger, np.random.default_rng())
+
+
+class LosesTheOldModel(DPHistogram):
+    """A fit that is refused takes the model that was there with it."""
+
+    def fit(self, *args: Any, **rest: Any) -> Any:
+        self._forget()
+        return super().fit(*args, **rest)
+
+
+class RepairsInSilence(DPHistogram):
+    """What is off the schema is clipped although the setting says refuse."""
+
+    def _enter(self, table, schema, rng):  # type: ignore[no-untyped-def]
+        for column in schema:
+            if column.kind in ("integer", "continuous"):
+                table = table.assign(**{column.name: domain.clip(column, table[column.name])})
+        return super()._enter(table, schema, rng)
+
+
+class DrawsOutside(DPHistogram):
+    """Values beyond the declared bounds are drawn."""
+
+    def _draw(self, n: int, rng: np.random.Generator) -> Numbers:
+        drawn = super()._draw(n, rng)
+        return {**drawn, "pay": drawn["pay"] * 1.5}
+
+
+class RestoresAnother(DPHistogram):
+    """The model that is read back is not the one that was saved."""
+
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        even = {k: np.linspace(0, 1, len(v) + 1)[1:] for k, v in arrays.items()}
+        super()._restore(state, even)
+
+
 def on(kind: type[Baseline], **settings: Any) -> Callable[[], Any]:
     """A factory with settings."""
     return lambda: kind(**settings)
@@ -434,6 +494,13 @@ STRUCTURAL: dict[str, tuple[Any, str]] = {
     "raw frame kept in a closure": (KeepsTheFrameInAClosure, "no row in the model"),
     "value of a row in the file": (SavesAValue, "no row in the file"),
     "file is a pickle": (SavesAPickle, "no pickle"),
+    "table changed by the fit": (SortsTheTable, "fit"),
+    "setting changed by the fit": (ChangesASetting, "fit"),
+    "seed ignored": (IgnoresTheSeed, "same seed"),
+    "old model lost by a refused fit": (LosesTheOldModel, "old model kept"),
+    "bad values repaired in silence": (RepairsInSilence, "refusals"),
+    "values drawn outside the domain": (DrawsOutside, "schema"),
+    "another model is read back": (RestoresAnother, "save and load"),
     "exception quoting a private value": (QuotesAValue, "messages"),
     "exception whose cause quotes a private value": (QuotesAValueInItsCause, "messages"),
 }
