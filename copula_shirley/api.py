@@ -245,11 +245,20 @@ class Generator(BaseEstimator, ABC):
         artefact.write(path, header, arrays)
 
 
-def load(path: str | Path) -> Generator:
-    """Read a fitted model that ``save`` wrote."""
+def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
+    """Read a fitted model that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+    kind : type, optional
+        The class of the model, where it is not installed as an entry point.
+    """
     header, arrays = artefact.read(path)
     try:
-        generator = find_generator(header["generator"])(**header["settings"])
+        if kind is not None and header["generator"] != kind.name:
+            raise ArtefactError(f"the model is a {header['generator']}, not a {kind.name}")
+        generator = (kind or find_generator(header["generator"]))(**header["settings"])
         generator.settings_ = header["settings"]
         generator.schema_ = Schema.from_dict(header["schema"])
         generator.columns_ = header["columns"]

@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from copula_shirley import tape
 from copula_shirley.accounting import rho_of
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import ArtefactError, SettingError
@@ -291,6 +292,7 @@ class Measure:
 
     def answer(self, query: Query) -> Answer:
         """Charge the query, then answer it."""
+        tape.asked(query)
         self._charge(query)
         if isinstance(query, Choice):
             answer = Answer([self._chosen(query)], 0.0)
@@ -362,17 +364,28 @@ class Measure:
         count = len(query.keys)
         least = self.noise.threshold(query.share, count, self._ledger.rows_per_unit)
         scale = self.noise.scale(query.share, count)
-        values, labels = [], []
-        for key in query.keys:
-            found, missing = key.labels(self._records)
-            tally = Counter((type(label).__name__, label) for label in found)
-            ordered = sorted(tally, key=lambda pair: (pair[0], str(pair[1])))
-            counts = np.array([tally[pair] for pair in ordered] + [missing], dtype=np.int64)
-            noisy = self._noisy(counts, scale)
-            kept = np.append(noisy[:-1] >= least, True)
-            values.append(noisy[kept])
-            labels.append([pair[1] for pair, keep in zip(ordered, kept, strict=False) if keep])
-        return Answer(values, self.noise.sigma(query.share, count), labels)
+        tallies = [self._tally(key) for key in query.keys]
+
+        def release() -> Answer:
+            values, labels = [], []
+            for tally in tallies:
+                noisy = self._noisy(np.array(list(tally.values()), dtype=np.int64), scale)
+                kept = np.append(noisy[:-1] >= least, True)
+                values.append(noisy[kept])
+                labels.append([pair[1] for pair, keep in zip(tally, kept, strict=True) if keep])
+            return Answer(values, self.noise.sigma(query.share, count), [x[:-1] for x in labels])
+
+        if self._source is None:
+            return release()
+        # one answer: how many categories there are is no part of it
+        return tape.answered(self._source, "discovery", tallies, scale, release)
+
+    def _tally(self, key: Labels) -> dict[tuple[str, Any], int]:
+        """How often each category occurs, in an order of their own; missing values last."""
+        found, missing = key.labels(self._records)
+        tally = Counter((type(label).__name__, label) for label in found)
+        ordered = sorted(tally, key=lambda pair: (pair[0], str(pair[1])))
+        return {**{pair: tally[pair] for pair in ordered}, ("missing", None): missing}
 
     def _chosen(self, query: Choice) -> Integers:
         """Positions, the best first; each round leaves out what was chosen before."""

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from copula_shirley import tape
 from copula_shirley.accounting import epsilon_of
 from copula_shirley.errors import BudgetError, SettingError
 
@@ -189,12 +190,25 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         self.neighbours = neighbours
         self.unit = unit
         self.rows_per_unit = rows_per_unit
+        #: Noise was recorded or replayed by a test: it protects nobody.
+        self.replayed = tape.running()
         self.randomness = randomness
         self.seeded = seeded
         self.domains = dict(domains or {})
         self._spends: list[Spend] = []
         self._unprotected: list[Unprotected] = []
         self._partitions: list[Partition] = []
+
+    @property
+    def randomness(self) -> str:
+        """Where the noise comes from; what a test recorded or replayed is stamped."""
+        if not self.replayed or self._randomness.startswith(tape.STAMP):
+            return self._randomness
+        return f"{tape.STAMP}; {self._randomness}"
+
+    @randomness.setter
+    def randomness(self, text: str) -> None:
+        self._randomness = text
 
     @property
     def spends(self) -> tuple[Spend, ...]:
@@ -264,6 +278,8 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         self._check_rows(spend.rows)
         if self.budget is None:
             raise BudgetError(f"{spend.stage} of {spend.what}: nothing may be spent, noise is off")
+        self.replayed = self.replayed or tape.running()
+        tape.charging(spend)
         self._spends.append(spend)
         total = self.spent
         if (
@@ -275,6 +291,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
                 f"{spend.stage} of {spend.what}: spending {cost} would bring the total "
                 f"to {total}, above the budget of {self.budget}"
             )
+        tape.charged(spend)
         return spend
 
     def record_unprotected(self, stage: str, what: str, why: str, rows: str = ALL_ROWS) -> None:
@@ -316,7 +333,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     @property
     def proved(self) -> Total | None:
         """The guarantee of the whole release, or None where there is none."""
-        return None if self._unprotected else self.spent
+        return None if self._unprotected or self.replayed else self.spent
 
     # -- for people and for machines ---------------------------------------------
 
@@ -331,6 +348,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             "unit": self.unit,
             "rows_per_unit": self.rows_per_unit,
             "randomness": self.randomness,
+            "replayed": self.replayed,
             "seeded": self.seeded,
             "zcdp": self.zcdp,
             "domains": self.domains,
@@ -363,6 +381,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
                 if key in entry
             },
         )
+        ledger.replayed = bool(entry.get("replayed", False))
         ledger._partitions = [
             Partition(**{**p, "parts": tuple(p["parts"])}) for p in entry["partitions"]
         ]
@@ -377,6 +396,8 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         elif self.proved is not None:
             proved = f"{self.proved} for the whole release"
             proved += ", if nobody knows the seed" if self.seeded else ""
+        elif self.replayed:
+            proved = "nothing: the noise was recorded or replayed by a test"
         elif self.budget is None:
             proved = "nothing: noise is off, the release shows the rows' statistics as they are"
         else:
