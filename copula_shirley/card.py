@@ -209,7 +209,7 @@ def _person(ledger: Ledger) -> str:
     else:
         found = (
             f"if they say yes in {guessed:g} of 100 cases in which it is not so, they say yes in "
-            f"at most {_percent(caught)} of 100 cases in which it is. A blind guess gets "
+            f"at most {percent(caught)} of 100 cases in which it is. A blind guess gets "
             f"{guessed:g}"
         )
     return (
@@ -218,7 +218,7 @@ def _person(ledger: Ledger) -> str:
     )
 
 
-def _percent(value: float) -> str:
+def percent(value: float) -> str:
     """A percentage, rounded up to one decimal."""
     return f"{math.ceil(round(value * 10, 6)) / 10:g}"
 

@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from copula_shirley.card import RANDOMNESS, _percent, unit_in_words
+from copula_shirley.card import RANDOMNESS, percent, unit_in_words
 from copula_shirley.errors import ArtefactError
 from copula_shirley.privacy import Ledger
 from copula_shirley.seal import file_sha256
@@ -86,7 +86,7 @@ def _rendered(card: Mapping[str, Any], file: Mapping[str, str] | None, made: str
             randomness=RANDOMNESS[card["randomness"]],
             provenances=PROVENANCES,
             seen={"bought" if d == "private" else d for d in domains},
-            percent=_percent,
+            percent=percent,
             style=Markup((HERE / STYLE).read_text(encoding="utf-8")),
             template_id=template_id(),
             data=Markup(_embeddable({"card": card, "file": file, "made": made})),

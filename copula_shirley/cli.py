@@ -23,7 +23,7 @@ from rich.table import Table
 
 from copula_shirley.api import Generator, load
 from copula_shirley.artefact import atomic_path
-from copula_shirley.card import RANDOMNESS, checked_card
+from copula_shirley.card import RANDOMNESS, checked_card, percent
 from copula_shirley.card_files import with_cards, written_with_cards
 from copula_shirley.card_page import write_page
 from copula_shirley.conditions import given_from_texts
@@ -355,7 +355,7 @@ def _print_card(card: dict[str, Any]) -> None:
     for line in card["meaning"] or ():
         table.add_row(
             f"at {line['false_positives']:.0%} false alarms",
-            f"no attacker finds more than {line['most_true_positives']:.1%}",
+            f"no attacker finds more than {percent(100 * line['most_true_positives'])}%",
         )
     table.add_row("randomness", RANDOMNESS[card["randomness"]])
     table.add_row("settings", f"sha256 {card['settings_sha256'][:16]}")

@@ -159,7 +159,7 @@ def test_inspect_shows_the_card(
     fitted("private-vine").save("m.shirley")
     assert shirley(monkeypatch, "inspect m.shirley --card card.html") == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "Privacy card" in shown and "no attacker finds more than 7.5%" in shown
+    assert "Privacy card" in shown and "no attacker finds more than 7.6%" in shown
     assert read_page(Path("card.html"))["file"]["sha256"] == file_sha256("m.shirley")
     assert shirley(monkeypatch, "verify m.shirley --card card.html") == 0
     assert shirley(monkeypatch, "inspect m.shirley --json --card card.html") == 2
