@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -21,10 +22,12 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from copula_shirley import artefact, domain
+from copula_shirley.card import card_of
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.privacy import Ledger
 from copula_shirley.schema import Column, Schema
+from copula_shirley.seal import check_seal
 
 #: Told the name of the stage and the share of the work that is done.
 Progress = Callable[[str, float], None]
@@ -53,9 +56,15 @@ class Generator(BaseEstimator, ABC):
     name: ClassVar[str]
     #: Whether rows drawn from it may be published at all.
     publishable: ClassVar[bool] = True
+    #: Whether a fit with noise and a declared domain proves anything about the whole release.
+    provable: ClassVar[bool] = True
     ledger_: Ledger
     schema_: Schema
     n_rows_: int
+    #: Made when it is asked for, or read from a file.
+    _card: dict[str, Any] | None = None
+    #: Versions of what made a model that has no card.
+    _made_with: dict[str, str] | None = None
     #: Set by subclasses in ``__init__``.
     on_unknown: Any
     random_state: Any
@@ -108,6 +117,10 @@ class Generator(BaseEstimator, ABC):
         """The number of rows that the model remembers; it must not betray a private one."""
         return rows
 
+    def _contradictions(self) -> list[str]:
+        """What the ledger says otherwise than what was learnt; for ``shirley verify``."""
+        return []
+
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
         """The dtype in which the model stores a column; it must not betray a private one."""
         return domain.storage(column, series)
@@ -158,6 +171,7 @@ class Generator(BaseEstimator, ABC):
             why = "the most rows per person were counted, not declared"
             ledger.record_unprotected("domain", f"max_rows of {schema.person}", why)
         self._forget()
+        self._card = self._made_with = None
         self._sampling_rng = sampling
         self._fit(Rows.of(table, schema), ledger, fit_rng, report)
         self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}
@@ -231,6 +245,10 @@ class Generator(BaseEstimator, ABC):
         self._check_fitted()
         if not self.publishable:
             raise SettingError(f"a {self.name} model holds the rows themselves; it is never saved")
+        artefact.write(path, *self._contents())
+
+    def _contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Header and arrays of the file of this model."""
         state, arrays = self._state()
         header = {
             "generator": self.name,
@@ -240,9 +258,20 @@ class Generator(BaseEstimator, ABC):
             "dtypes": self.dtypes_,
             "rows": self.n_rows_,
             "ledger": self.ledger_.to_dict(),
+            "card": self.card(),
             "model": state,
         }
-        artefact.write(path, header, arrays)
+        return header, arrays
+
+    def card(self) -> dict[str, Any]:
+        """The privacy card: what was promised, and what it means for a person.
+
+        That of a model out of a file is the one that came with it.
+        """
+        self._check_fitted()
+        if self._card is None:
+            self._card = card_of(self)
+        return deepcopy(self._card)
 
 
 def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
@@ -255,6 +284,17 @@ def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
         The class of the model, where it is not installed as an entry point.
     """
     header, arrays = artefact.read(path)
+    check_seal(path)
+    return _restored(path, header, arrays, kind)
+
+
+def _restored(
+    path: str | Path,
+    header: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    kind: type[Generator] | None = None,
+) -> Generator:
+    """The model of a file's header and arrays."""
     try:
         if kind is not None and header["generator"] != kind.name:
             raise ArtefactError(f"the model is a {header['generator']}, not a {kind.name}")
@@ -267,6 +307,9 @@ def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
         generator._sampling_rng = np.random.default_rng()
         generator._restore(header["model"], arrays)
         generator.ledger_ = Ledger.from_dict(header["ledger"])
+        generator._card = header.get("card")
+        if generator._card is None:  # older than the card: what made it was not written down
+            generator._made_with = {"copula-shirley": str(header.get("copula-shirley"))}
     except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
         raise ArtefactError(f"{str(path)!r} is damaged: {error}") from None
     return generator

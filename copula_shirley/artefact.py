@@ -1,8 +1,8 @@
 """Fitted models as files: one zip with JSON and npy arrays, no pickle, no row.
 
-The file is a valid ``.npz`` with one more member, ``model.json``, which carries
-the format version. It is written beside its destination and then moved there,
-so that a reader never sees half of it.
+The file is a valid ``.npz`` with one more member, ``model.json``, which carries the format
+version, and ends in a digest (``copula_shirley.seal``). It is written beside its destination and
+then moved there, so that a reader never sees half of it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from copula_shirley.errors import ArtefactError
+from copula_shirley.seal import BLANK, close_seal
 
 FORMAT = 1
 HEADER = "model.json"
@@ -32,16 +34,21 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 def write(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write header and arrays to one file."""
     about = {"format": FORMAT, "copula-shirley": version("copula-shirley"), **header}
-    with atomic_path(path) as partial, zipfile.ZipFile(partial, "w") as file:
-        _member(file, HEADER, json.dumps(about, indent=1, allow_nan=False).encode())
-        for name, array in arrays.items():
-            buffer = io.BytesIO()
-            np.save(buffer, array, allow_pickle=False)
-            _member(file, f"{name}.npy", buffer.getvalue())
+    with atomic_path(path) as partial:
+        with zipfile.ZipFile(partial, "w") as file:
+            file.comment = BLANK
+            _member(file, HEADER, json.dumps(about, indent=1, allow_nan=False).encode())
+            for name, array in arrays.items():
+                buffer = io.BytesIO()
+                np.save(buffer, array, allow_pickle=False)
+                _member(file, f"{name}.npy", buffer.getvalue())
+        close_seal(partial)
 
 
 def _member(file: zipfile.ZipFile, name: str, content: bytes) -> None:
-    file.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED)
+    about = zipfile.ZipInfo(name, EPOCH)
+    about.create_system = 3  # the same bytes on every system
+    file.writestr(about, content, zipfile.ZIP_DEFLATED)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -99,3 +106,45 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_paths(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
+    """Give paths to write to; they become ``paths`` all, the last first, or none does.
+
+    Where one cannot be moved to its place, those that were are put back as they were before. A
+    process that is killed between two moves leaves the last ones new and the first ones old, each
+    of them whole.
+    """
+    targets = [Path(path) for path in paths]
+    before: dict[Path, Path | None] = {}
+    try:
+        with ExitStack() as files:
+            yield [files.enter_context(atomic_path(target)) for target in targets]
+            for target in targets:
+                before[target] = _kept(target)
+    except BaseException:
+        for target, old in before.items():
+            if old is None:
+                target.unlink(missing_ok=True)
+            else:
+                old.replace(target)
+        raise
+    finally:
+        for old in before.values():
+            if old is not None:
+                old.unlink(missing_ok=True)
+
+
+def _kept(target: Path) -> Path | None:
+    """A second name, or else a copy, of a file that will be replaced; None if there is none."""
+    if not target.exists():
+        return None
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent)
+    os.close(handle)
+    os.unlink(name)
+    try:
+        os.link(target, name)
+    except OSError:
+        shutil.copy2(target, name)
+    return Path(name)

@@ -1,4 +1,4 @@
-"""The ``shirley`` command: schema, plan, fit, sample, synthesize, inspect, and installed ones.
+"""The ``shirley`` command: schema, plan, fit, sample, synthesize, inspect, verify, and others.
 
 Errors are one line on stderr and exit code 2; nothing is half-written.
 """
@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import warnings
-from contextlib import ExitStack
+from collections.abc import Callable
 from json import dumps
 from math import isnan
 from pathlib import Path
@@ -21,6 +21,7 @@ from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
 from copula_shirley.artefact import atomic_path
+from copula_shirley.card_files import with_cards, written_with_cards
 from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
 from copula_shirley.installed import LazyGroup
 from copula_shirley.request import (
@@ -32,6 +33,7 @@ from copula_shirley.request import (
     Given,
     Missing,
     NeighbourNames,
+    NoCard,
     Quiet,
     Request,
     Rows,
@@ -121,10 +123,13 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
 ) -> None:
     """Fit a generator to a table and save it."""
-    check_apart([asked.data, asked.schema_file], [output])
-    with atomic_path(output) as partial:
-        _fit(asked)
-        asked.generator.save(partial)
+    check_apart(
+        [asked.data, asked.schema_file, asked.releases], with_cards([output], asked.no_card)
+    )
+    with written_with_cards([output], asked.no_card) as files:
+        _fit(asked, output.name)
+        asked.generator.save(files.paths[0])
+        files.add_cards(asked.generator)
     _conclude(asked, f"Model written to {output}")
 
 
@@ -135,18 +140,20 @@ def sample(
     rows: Rows = None,
     given: Given = None,
     seed: Seed = None,
+    no_card: NoCard = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw synthetic rows from a saved model."""
+    """Draw synthetic rows from a saved model; that costs no privacy, as often as one likes."""
     kind = check_extension(output)
-    check_apart([model], [output])
+    check_apart([model], with_cards([output], no_card))
     from copula_shirley.api import load  # noqa: PLC0415  (slow)
     from copula_shirley.conditions import given_from_texts  # noqa: PLC0415  (slow)
 
     generator = load(model)
     wanted = given_from_texts(given or (), generator.schema_)
-    with atomic_path(output) as partial:
-        _draw(generator, rows, seed, partial, kind, quiet, wanted)
+    with written_with_cards([output], no_card) as files:
+        _draw(generator, rows, seed, files.paths[0], kind, quiet, wanted)
+        files.add_cards(generator)
     if not quiet:
         messages.print(f"Synthetic rows written to {output}")
 
@@ -164,19 +171,19 @@ def synthesize(
     kind = check_extension(output)
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
-    check_apart([asked.data, asked.schema_file], [output, save_model])
+    outputs = [output, save_model] if save_model else [output]
+    check_apart([asked.data, asked.schema_file, asked.releases], with_cards(outputs, asked.no_card))
     from copula_shirley.conditions import given_from_texts  # noqa: PLC0415  (slow)
 
     if given and asked.declared is not None:  # what can be wrong shows before the fit
         given_from_texts(given, asked.declared)
-    with ExitStack() as files:
-        table_file = files.enter_context(atomic_path(output))
-        model_file = files.enter_context(atomic_path(save_model)) if save_model else None
-        _fit(asked)
-        if model_file:
-            asked.generator.save(model_file)
+    with written_with_cards(outputs, asked.no_card) as files:
+        _fit(asked, output.name)
+        if save_model:
+            asked.generator.save(files.paths[1])
         wanted = given_from_texts(given or (), asked.generator.schema_)
-        _draw(asked.generator, rows, None, table_file, kind, asked.quiet, wanted)
+        _draw(asked.generator, rows, None, files.paths[0], kind, asked.quiet, wanted)
+        files.add_cards(asked.generator)
     _conclude(asked, f"Synthetic rows written to {output}")
 
 
@@ -184,18 +191,23 @@ def synthesize(
 def inspect(
     model: Annotated[Path, typer.Argument(help="Model file that 'shirley fit' wrote.")],
     plot: Annotated[Path | None, typer.Option(help="Draw the vine's trees, e.g. tree.png.")] = None,
+    card: Annotated[Path | None, typer.Option(help="Write the privacy card, e.g. c.html.")] = None,
     json: Annotated[bool, typer.Option("--json", help="The ledger as JSON.")] = False,
 ) -> None:
-    """Show a model's privacy ledger and its vine."""
-    if json and plot:
-        raise SettingError("--json and --plot cannot be asked for at once")
+    """Show a model's privacy card and ledger, and its vine."""
+    if json and (plot or card):
+        raise SettingError("--json and --plot or --card cannot be asked for at once")
+    check_apart([model], [plot, card])
     from copula_shirley.api import load  # noqa: PLC0415  (slow)
+    from copula_shirley.card import checked_card  # noqa: PLC0415  (slow)
+    from copula_shirley.card_page import write_page  # noqa: PLC0415  (slow)
 
     generator = load(model)
     if json:
         sys.stdout.write(generator.ledger_.to_json() + "\n")
         return
     _print_ledger(generator.ledger_)
+    _print_card(checked_card(generator))
     for title, frame in generator.tables().items():
         table = Table(*frame.columns, title=title)
         for row in frame.itertuples(index=False):
@@ -204,6 +216,10 @@ def inspect(
     if plot:
         generator.plot(plot)
         messages.print(f"Drawn to {escape(str(plot))}")
+    if card:
+        with atomic_path(card) as partial:
+            write_page(partial, checked_card(generator), model.name, model)
+        messages.print(f"Card written to {escape(str(card))}")
 
 
 # -- parts of the commands -----------------------------------------------------
@@ -215,8 +231,29 @@ def _figure(cell: Any) -> str:
     return "" if cell is None or isnan(cell) else f"{cell:.4g}"
 
 
-def _fit(asked: Request) -> None:
-    """Read, check and fit; what is wrong with the input shows before the fit starts."""
+def _fit(asked: Request, what: str) -> None:
+    """Read, check and fit; what is wrong with the input shows before the fit starts.
+
+    With a release ledger the cost is reserved before a row is read.
+    """
+    if asked.releases is None:
+        _fit_table(asked, asked.generator.fit)
+        return
+    if asked.declared is None:
+        raise SettingError("schema (None) must be named with --schema for --releases")
+    from copula_shirley.releases import ReleaseLedger  # noqa: PLC0415  (slow)
+
+    ledger = ReleaseLedger.open(asked.releases)
+    with ledger.reserve(asked.generator, asked.declared, what) as reservation:
+        _fit_table(asked, lambda table, _, progress: reservation.fit(table, progress=progress))
+    if not asked.quiet:
+        messages.print(
+            f"Releases: {ledger.total} of {ledger.cap} in {escape(str(asked.releases))}",
+            soft_wrap=True,
+        )
+
+
+def _fit_table(asked: Request, fit_to: Callable[..., Generator]) -> None:
     from copula_shirley.private_vine import PrivateVine  # noqa: PLC0415  (slow)
 
     if asked.declared is None and isinstance(asked.generator, PrivateVine):
@@ -238,7 +275,7 @@ def _fit(asked: Request) -> None:
         warnings.simplefilter("always", PrivacyWarning)
         with progress_bars(asked.quiet) as bars:
             bar = bars.add_task("fit", total=1.0)
-            asked.generator.fit(
+            fit_to(
                 table,
                 schema_,
                 progress=lambda stage, share: bars.update(
@@ -292,6 +329,24 @@ def _print_ledger(ledger: Ledger) -> None:
         for stage, what, rows, why in ledger.grouped_unprotected():
             uses.add_row(stage, escape(what), rows, why)
         screen.print(uses)
+
+
+def _print_card(card: dict[str, Any]) -> None:
+    """What the label means for a person, and what the model was made of."""
+    from copula_shirley.card import RANDOMNESS, percent  # noqa: PLC0415  (slow)
+
+    table = Table("", "", title="Privacy card", show_header=False)
+    table.add_row("verdict", card["words"]["headline"])
+    for line in card["meaning"] or ():
+        table.add_row(
+            f"at {line['false_positives']:.0%} false alarms",
+            f"no attacker finds more than {percent(100 * line['most_true_positives'])}%",
+        )
+    table.add_row("randomness", RANDOMNESS[card["randomness"]])
+    table.add_row("settings", f"sha256 {card['settings_sha256'][:16]}")
+    table.add_row("schema", f"sha256 {card['schema_sha256'][:16]}")
+    table.add_row("made with", escape(", ".join(f"{k} {v}" for k, v in card["versions"].items())))
+    screen.print(table)
 
 
 def main() -> None:

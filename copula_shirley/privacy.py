@@ -314,6 +314,11 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         epsilon = epsilon_of(cost.rho, left) if left > 0 else math.inf
         return Total(epsilon, max(self.budget.delta, cost.delta), cost.rho)
 
+    @property
+    def failing(self) -> float:
+        """The chance with which the zCDP of all spends together has no guarantee."""
+        return self._cost(ALL_ROWS).delta if self.zcdp else 0.0
+
     def _cost(self, rows: str) -> Total:
         epsilon = math.fsum(s.epsilon for s in self._spends if s.rows == rows)
         delta = math.fsum(s.delta for s in self._spends if s.rows == rows)

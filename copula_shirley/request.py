@@ -62,6 +62,11 @@ Given = Annotated[
     list[str] | None,
     typer.Option(help="Only rows with name=value or name=low..high; nothing after = is missing."),
 ]
+NoCard = Annotated[bool, typer.Option("--no-card", help="Write no privacy card beside the file.")]
+Releases = Annotated[
+    Path | None,
+    typer.Option(help="Release ledger that this fit counts in; see 'shirley releases'."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
@@ -76,6 +81,8 @@ class Request:
     missing: tuple[str, ...]
     show_values: bool
     quiet: bool
+    releases: Path | None = None
+    no_card: bool = False
 
 
 def request(
@@ -100,6 +107,8 @@ def request(
     show_values: ShowValues = False,
     missing: Missing = None,
     extra: Setting = None,
+    releases: Releases = None,
+    no_card: NoCard = False,
     quiet: Quiet = False,
 ) -> Request:
     """The options that fit and synthesize share."""
@@ -121,7 +130,17 @@ def request(
     }
     generator = generator_from(model, epsilon, seed, settings)
     declared = None if schema_file is None else Schema.read(schema_file)
-    return Request(generator, data, schema_file, declared, tuple(missing or ()), show_values, quiet)
+    return Request(
+        generator,
+        data,
+        schema_file,
+        declared,
+        tuple(missing or ()),
+        show_values,
+        quiet,
+        releases,
+        no_card,
+    )
 
 
 def shares_request(command: Callable[..., None]) -> Callable[..., None]:

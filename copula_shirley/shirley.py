@@ -100,6 +100,7 @@ class CopulaShirley(Generator):
     """
 
     name: ClassVar[str] = "copula-shirley"
+    provable: ClassVar[bool] = False  # fault (b)
 
     def __init__(
         self,
@@ -394,6 +395,18 @@ class CopulaShirley(Generator):
             coding = self._codings[column.name]
             drawn = rng.choice(len(shares), size=len(open_rows), p=shares / shares.sum())
             values[open_rows] = coding.decode(np.eye(coding.width)[drawn])
+
+    def _contradictions(self) -> list[str]:
+        """The vine is always unprotected, and by the thesis' accounting so are the bins."""
+        needed = [("vine", "pseudo-observations"), ("output", "dtypes and number of rows")]
+        if not self._honest:
+            needed += [("bins", name) for name in self.schema_.names]
+        named = {(use.stage, use.what) for use in self.ledger_.unprotected}
+        return [
+            f"the ledger does not call {what} unprotected ({stage})"
+            for stage, what in needed
+            if (stage, what) not in named
+        ]
 
     # -- saving ------------------------------------------------------------------
 
