@@ -19,7 +19,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from copula_shirley import artefact, domain
+from copula_shirley import artefact, domain, restoring
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.privacy import Ledger
@@ -31,6 +31,8 @@ RandomState = int | np.random.Generator | None
 #: Rows drawn at a time; it bounds the memory of ``sample_chunks``.
 CHUNK = 50_000
 ENTRY_POINTS = "copula_shirley.generators"
+#: Letters of the reason why a file is refused.
+LONGEST_REASON = 300
 #: Sets the seeds of sampling apart from those of fitting.
 SAMPLING = 0x5A3B1E
 
@@ -248,17 +250,31 @@ def load(path: str | Path) -> Generator:
     """Read a fitted model that ``save`` wrote."""
     header, arrays = artefact.read(path)
     try:
-        generator = find_generator(header["generator"])(**header["settings"])
-        generator.settings_ = header["settings"]
-        generator.schema_ = Schema.from_dict(header["schema"])
-        generator.columns_ = header["columns"]
-        generator.dtypes_ = header["dtypes"]
-        generator.n_rows_ = header["rows"]
-        generator._sampling_rng = np.random.default_rng()
-        generator._restore(header["model"], arrays)
-        generator.ledger_ = Ledger.from_dict(header["ledger"])
-    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-        raise ArtefactError(f"{str(path)!r} is damaged: {error}") from None
+        with np.errstate(all="ignore"):
+            return _restored(header, arrays)
+    except Exception as error:  # whatever a bent file leads to, the file is at fault
+        reason = " ".join(str(error).split())[:LONGEST_REASON] or type(error).__name__
+        raise ArtefactError(f"{str(path)!r} is damaged: {reason}") from None
+
+
+def _restored(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Generator:
+    """The generator that a file describes, checked until it is known to draw."""
+    restoring.check_header(header)
+    generator = find_generator(header["generator"])(**header["settings"])
+    schema = Schema.from_dict(header["schema"])
+    restoring.check_columns(schema, header["columns"], header["dtypes"])
+    generator._check_settings(schema)
+    generator.settings_, generator.schema_ = header["settings"], schema
+    generator.columns_, generator.dtypes_ = header["columns"], header["dtypes"]
+    generator.n_rows_ = header["rows"]
+    generator._sampling_rng = np.random.default_rng()
+    generator._restore(header["model"], arrays)
+    generator.ledger_ = Ledger.from_dict(header["ledger"])
+    if sorted(generator.ledger_.domains) != sorted(schema.names):
+        raise ArtefactError("its ledger must be about the columns of its schema")
+    generator.tables()
+    for rows in generator._chunks(restoring.TRIAL, np.random.default_rng(0), None):
+        restoring.check_draws(rows, schema)
     return generator
 
 
