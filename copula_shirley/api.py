@@ -204,6 +204,8 @@ class Generator(BaseEstimator, ABC):
         n = self.n_rows_ if n is None else n
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
             raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
+        if n > restoring.MOST_ROWS:
+            raise SettingError(f"n ({n!r:.30}) must be at most {restoring.MOST_ROWS}")
         rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
         return self._chunks(int(n), rng, given)
 

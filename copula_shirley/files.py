@@ -29,6 +29,8 @@ YOUNG = 60.0
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 #: Unfinished files of this process, for whoever cleans up when it ends.
 _unfinished: set[Path] = set()
+#: Files that this process has put into their place.
+finished: list[Path] = []
 
 
 @contextmanager
@@ -41,22 +43,23 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     target = _target(path)
     partial = target.with_name(f".{_short(target.name)}.{secrets.token_hex(4)}.partial")
     _remove_leftovers(target)
-    handle, finished = None, False
+    handle, complete = None, False
     _unfinished.add(partial)  # before it is there: an interrupt may come at any moment
     try:
         handle = _locked(partial, path)
         yield partial
-        finished = True
+        complete = True
         with open(partial, "rb") as file:  # the writer may have made it anew
             os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
         partial.chmod(0o666 & ~umask)
         partial.replace(target)
+        finished.append(target)
         _sync_folder(target.parent)
     except OSError as error:
         other = error.filename is not None and str(error.filename) != str(partial)
-        if not finished and (other or error.errno not in DISK_ERRORS):
+        if not complete and (other or error.errno not in DISK_ERRORS):
             raise  # of something else than the target
         reason = os.strerror(error.errno) if error.errno else error
         raise ArtefactError(f"{str(path)!r} cannot be written: {reason}") from None

@@ -60,6 +60,13 @@ Given = Annotated[
     list[str] | None,
     typer.Option(help="Only rows with name=value or name=low..high; nothing after = is missing."),
 ]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="CSV: a single quote before texts that a spreadsheet would run as a formula.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
