@@ -6,6 +6,7 @@ import builtins
 import errno
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from commands import Command, Ended
 from tallies import Tally
 
 from baselines import DPHistogram
@@ -24,17 +26,6 @@ from copula_shirley import ArtefactError, CopulaShirley, PrivateVine, Schema, cl
 from copula_shirley.files import YOUNG, atomic_path
 
 MAIN = "from copula_shirley.cli import main; main()"
-#: Says when the command itself begins: imports are behind it, and signals are ours.
-READY = """
-import sys, os
-import copula_shirley.cli as cli
-run = cli._run
-def ready():
-    os.write(2, b"ready\\n")
-    run()
-cli._run = ready
-cli.main()
-"""
 FIT = "fit data.csv --schema schema.yaml --model dp-histogram --seed 1 -o out.shirley"
 SAMPLE = "sample model.shirley --seed 1 -n 300000 -o out.csv"
 SYNTHESIZE = (
@@ -61,9 +52,8 @@ def output_of(words: str) -> str:
     return words.split()[words.split().index("-o") + 1]
 
 
-def run_in(folder: Path, words: str, code: str = MAIN, **options: Any) -> Any:
-    command = [sys.executable, "-c", code, *words.split(), "-q"]
-    return subprocess.run(command, cwd=folder, capture_output=True, check=False, **options)
+def run_in(folder: Path, words: str, **options: Any) -> Ended:
+    return Command(folder, [*words.split(), "-q"], **options).ended()
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -73,27 +63,20 @@ def content(folder: Path) -> dict[str, bytes]:
 # -- signals ---------------------------------------------------------------------------
 
 
-def signalled(folder: Path, words: str, number: signal.Signals, moment: float) -> tuple[int, bytes]:
-    """The exit code and the messages of a command that gets a signal after so many seconds."""
-    command = [sys.executable, "-c", READY, *words.split(), "-q"]
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline() == b"ready\n"
-        time.sleep(moment)
-        process.send_signal(number)
-        errors = process.stderr.read()
-        return process.wait(120), errors
+def signalled(folder: Path, words: str, number: signal.Signals, moment: float) -> Ended:
+    """A command that gets a signal so many seconds after it began."""
+    command = Command(folder, [*words.split(), "-q"]).ready()
+    time.sleep(moment)
+    os.kill(command.pid, number)  # of our own child, which nobody has waited for yet
+    return command.ended()
 
 
 def duration(folder: Path, words: str) -> float:
-    """Seconds that the command takes from when it is ready; its output is the reference."""
-    command = [sys.executable, "-c", READY, *words.split(), "-q"]
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        process.stderr.readline()
-        start = time.monotonic()
-        assert process.wait(300) == 0
-        return time.monotonic() - start
+    """Seconds that the command takes; its output is the reference."""
+    command = Command(folder, [*words.split(), "-q"]).ready()
+    start = time.monotonic()
+    assert command.ended().code == 0
+    return time.monotonic() - start
 
 
 def signals_survived(
@@ -108,7 +91,8 @@ def signals_survived(
     for i, number in enumerate(numbers):
         # spread over the run, a little beyond its end
         moment = lasts * 1.05 * (i + chance.random()) / len(numbers)
-        code, errors = signalled(folder, words, number, moment)
+        done = signalled(folder, words, number, moment)
+        code, errors = done.code, done.err
         tally.fault()
         after = content(folder)
         found = after.pop(target.name)
@@ -192,8 +176,8 @@ def test_a_full_disk_leaves_the_old_file(
     target.write_bytes(OLD)
     done = run_in(folder, f"sample model.shirley -n 200000 -o {target}")
     tally.fault()
-    assert done.returncode == 2
-    assert done.stderr.decode() == (
+    assert done.code == 2
+    assert done.err.decode() == (
         f"error: {str(target)!r} cannot be written: No space left on device\n"
     )
     assert content(small_disk) == {target.name: OLD}
@@ -301,13 +285,15 @@ def test_an_error_at_every_write_in_turn_leaves_the_old_file(
 
 
 def test_a_file_that_may_not_grow_leaves_the_old_one(folder: Path, tally: Tally) -> None:
-    code = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-    code += f"resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000)); {MAIN}"
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
     (folder / "out.csv").write_bytes(OLD)
-    done = run_in(folder, SAMPLE, code)
+    done = run_in(folder, SAMPLE, first=small_files)
     tally.fault()
-    assert done.returncode == 2 and done.stderr.count(b"\n") == 1
-    assert b"'out.csv' cannot be written: File too large" in done.stderr
+    assert done.code == 2 and done.err.count(b"\n") == 1
+    assert b"'out.csv' cannot be written: File too large" in done.err
     assert (folder / "out.csv").read_bytes() == OLD
     assert not list(folder.glob(".*"))
     tally.survived()
@@ -348,6 +334,53 @@ def test_a_fit_that_is_stopped_at_any_stage_leaves_no_model(
 ALLOWED = (0, 1, 2)
 
 
+def full() -> int:
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+def unread() -> int:
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["schema data.csv", "inspect model.shirley", "inspect model.shirley --json", "--help"],
+)
+@pytest.mark.parametrize("stream", [full, unread])
+def test_output_that_cannot_be_written(
+    folder: Path, words: str, stream: Callable[[], int], tally: Tally
+) -> None:
+    handle = stream()
+    done = Command(folder, words.split(), out=handle).ended()
+    os.close(handle)
+    tally.fault()
+    assert done.code == (2 if stream is full else 1), done.err
+    assert done.err.count(b"\n") == (1 if stream is full else 0)
+    if stream is full:
+        assert done.err == b"error: standard output: No space left on device\n"
+    tally.survived()
+
+
+@pytest.mark.parametrize("words", ["schema data.csv", "sample model.shirley -n 5 -o out.csv"])
+def test_closed_streams(folder: Path, words: str, tally: Tally) -> None:
+    """The file that is written must not become the closed stream."""
+    done = Command(folder, words.split(), first=close_streams).ended()
+    tally.fault()
+    assert done.code == 0
+    if "out.csv" in words:
+        assert len(pd.read_csv(folder / "out.csv")) == 5
+    tally.survived()
+
+
+def close_streams() -> None:
+    sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
+    for number in range(3):
+        os.close(number)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shell",
     [
@@ -391,16 +424,13 @@ BARE: list[dict[str, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env", BARE, ids=str)
 def test_bare_surroundings(tmp_path: Path, env: dict[str, str], tally: Tally) -> None:
     table = pd.DataFrame({"état": ["é", "日本", "x"] * 9, "n": range(27)})
     table.to_csv(tmp_path / "data.csv", index=False)
-    done = run_in(
-        tmp_path,
-        "schema data.csv",
-        MAIN.replace("main()", "sys.argv.pop(); main()").replace("from", "import sys; from", 1),
-        env=env,
-    )
+    command = [sys.executable, "-c", MAIN, "schema", "data.csv"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
     tally.fault()
     assert done.returncode == 0, done.stderr
     assert Schema.from_yaml(done.stdout.decode("utf-8")) == Schema.draft(table)
