@@ -40,6 +40,9 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     Nothing outside the target's folder is written: a link is replaced by the file, not followed.
     A folder, a device or a pipe is refused.
     """
+    if Path(path) in _unfinished:  # who gave it out moves it, and names the target in errors
+        yield Path(path)
+        return
     target = _target(path)
     partial = target.with_name(f".{_short(target.name)}.{secrets.token_hex(4)}.partial")
     _remove_leftovers(target)
