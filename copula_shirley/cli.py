@@ -6,7 +6,6 @@ Errors are one line on stderr and exit code 2; nothing is half-written.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -22,7 +21,9 @@ from rich.table import Table
 
 from copula_shirley.artefact import atomic_path
 from copula_shirley.card_files import with_cards, written_with_cards
+from copula_shirley.ending import clean_ending, drop_output, flush_output, one_line
 from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
+from copula_shirley.files import finished
 from copula_shirley.installed import LazyGroup
 from copula_shirley.request import (
     DEFAULT_MODEL,
@@ -30,6 +31,7 @@ from copula_shirley.request import (
     Delta,
     Domain,
     Epsilon,
+    EscapeFormulas,
     Given,
     Missing,
     NeighbourNames,
@@ -44,7 +46,7 @@ from copula_shirley.request import (
     shares_request,
 )
 from copula_shirley.schema import Schema, draft_notes
-from copula_shirley.tables import check_extension, read_table, write_table
+from copula_shirley.tables import check_extension, formulas, read_table, write_table
 from copula_shirley.terminal import check_apart, messages, note, progress_bars, screen
 
 if TYPE_CHECKING:  # what takes seconds to import is imported by the commands that need it
@@ -141,6 +143,7 @@ def sample(
     given: Given = None,
     seed: Seed = None,
     no_card: NoCard = False,
+    escape_formulas: EscapeFormulas = False,
     quiet: Quiet = False,
 ) -> None:
     """Draw synthetic rows from a saved model; that costs no privacy, as often as one likes."""
@@ -152,10 +155,11 @@ def sample(
     generator = load(model)
     wanted = given_from_texts(given or (), generator.schema_)
     with written_with_cards([output], no_card) as files:
-        _draw(generator, rows, seed, files.paths[0], kind, quiet, wanted)
+        _draw(generator, rows, seed, files.paths[0], kind, quiet, wanted, escape_formulas)
         files.add_cards(generator)
     if not quiet:
-        messages.print(f"Synthetic rows written to {output}")
+        _note_formulas(generator, kind, escape_formulas)
+        messages.print(f"Synthetic rows written to {escape(one_line(str(output)))}")
 
 
 @app.command()
@@ -166,6 +170,7 @@ def synthesize(
     rows: Rows = None,
     given: Given = None,
     save_model: Annotated[Path | None, typer.Option(help="Keep the fitted model here.")] = None,
+    escape_formulas: EscapeFormulas = False,
 ) -> None:
     """Fit a generator and draw synthetic rows in one go."""
     kind = check_extension(output)
@@ -182,8 +187,11 @@ def synthesize(
         if save_model:
             asked.generator.save(files.paths[1])
         wanted = given_from_texts(given or (), asked.generator.schema_)
-        _draw(asked.generator, rows, None, files.paths[0], kind, asked.quiet, wanted)
+        out = files.paths[0]
+        _draw(asked.generator, rows, None, out, kind, asked.quiet, wanted, escape_formulas)
         files.add_cards(asked.generator)
+    if not asked.quiet:
+        _note_formulas(asked.generator, kind, escape_formulas)
     _conclude(asked, f"Synthetic rows written to {output}")
 
 
@@ -295,18 +303,35 @@ def _draw(
     kind: str,
     quiet: bool,
     given: dict[str, Any],
+    escape_formulas: bool,
 ) -> None:
     total = generator.n_rows_ if rows is None else rows
     with progress_bars(quiet, MofNCompleteColumn()) as bars:
         bar = bars.add_task("sample: rows", total=total)
         chunks = generator.sample_chunks(rows, random_state=seed, given=given)
-        write_table(path, chunks, kind, lambda n: bars.advance(bar, n))
+        write_table(
+            path,
+            chunks,
+            kind,
+            lambda n: bars.advance(bar, n),
+            escape_formulas=escape_formulas,
+        )
+
+
+def _note_formulas(generator: Generator, kind: str, escaped: bool) -> None:
+    """Say so once if a spreadsheet would run what a CSV file holds; declared texts are public."""
+    found = formulas(generator.schema_) if kind == "csv" and not escaped else []
+    if found:
+        note(
+            f"column {found[0]!r} has texts that a spreadsheet would run as formulas "
+            "(they begin with = + - @, tab or CR); --escape-formulas puts a quote before them"
+        )
 
 
 def _conclude(asked: Request, text: str) -> None:
     if not asked.quiet:
         messages.print(_label(asked.generator.ledger_))
-        messages.print(text)
+        messages.print(escape(one_line(text)))
 
 
 def _label(ledger: Ledger) -> Table:
@@ -351,32 +376,54 @@ def _print_card(card: dict[str, Any]) -> None:
 
 def main() -> None:
     """Run the command; every fault of the input is one line and exit code 2."""
-    # a terminated command cleans up like an interrupted one
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with clean_ending():
+        try:
+            _run()
+        except SystemExit:
+            raise
+        except BrokenPipeError:  # nobody reads on, as in ``shirley schema data.csv | head -1``
+            drop_output()
+            raise SystemExit(1) from None
+        except (KeyboardInterrupt, typer.Abort):
+            kept = "what was written is whole" if finished else "nothing was written"
+            messages.print(f"stopped; {kept}", style="red")
+            raise SystemExit(130) from None
+        except Exception as error:
+            _tell(error)
+
+
+def _run() -> None:
+    finished.clear()
     try:
         code = app(standalone_mode=False)
-        if code == 130:  # what typer makes of an interrupt
-            raise KeyboardInterrupt
-        if isinstance(code, int) and code:  # a command that says how it went
-            raise SystemExit(code)
-    except ShirleyError as error:
+    finally:
+        flush_output()
+    if code == 130:  # what typer makes of an interrupt
+        raise KeyboardInterrupt
+    if isinstance(code, int) and code:  # a command that says how it went
+        raise SystemExit(code)
+
+
+def _tell(error: Exception) -> None:
+    """Say in one line what went wrong, and end."""
+    if isinstance(error, ShirleyError):
         _fail(str(error))
-    except OSError as error:
-        _fail(f"{error.filename or 'file'}: {error.strerror or error}")
-    except (KeyboardInterrupt, typer.Abort):
-        messages.print("stopped; nothing was written", style="red")
-        raise SystemExit(130) from None
-    except Exception as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # the help was shown
-            raise SystemExit(2) from None
-        if hasattr(error, "format_message"):  # wrong words on the command line
-            _fail(error.format_message())
-        if os.environ.get("SHIRLEY_DEBUG"):
-            raise
-        # the text of an unforeseen error may quote rows
-        _fail(f"internal error ({type(error).__name__}); set SHIRLEY_DEBUG=1 to see it", code=3)
+    if isinstance(error, OSError):
+        drop_output()
+        named = repr(str(error.filename)) if error.filename is not None else "standard output"
+        _fail(f"{named}: {error.strerror or error}")
+    if isinstance(error, MemoryError):
+        _fail("the memory does not suffice: fewer rows, columns or cells need less")
+    if type(error).__name__ == "NoArgsIsHelpError":  # the help was shown
+        raise SystemExit(2) from None
+    if hasattr(error, "format_message"):  # wrong words on the command line
+        _fail(error.format_message())
+    if os.environ.get("SHIRLEY_DEBUG"):
+        raise error
+    # the text of an unforeseen error may quote rows
+    _fail(f"internal error ({type(error).__name__}); set SHIRLEY_DEBUG=1 to see it", code=3)
 
 
 def _fail(text: str, code: int = 2) -> None:
-    messages.print(f"error: {' '.join(text.split())}", style="red", markup=False, soft_wrap=True)
+    messages.print(f"error: {one_line(text)}", style="red", markup=False, soft_wrap=True)
     raise SystemExit(code)

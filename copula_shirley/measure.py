@@ -42,10 +42,12 @@ from scipy.stats import norm
 
 from copula_shirley import tape
 from copula_shirley.accounting import rho_of
+from copula_shirley.archive import MOST_MEMBERS
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.noise import Integers, ReleaseNoise
 from copula_shirley.privacy import Budget, Ledger, Sensitivity
+from copula_shirley.restoring import counts, whole_numbers
 
 T = TypeVar("T")
 
@@ -204,6 +206,7 @@ class Transcript:
         """The transcript that ``state`` gave."""
         transcript = cls()
         for i, about in enumerate(queries):
+            _check_about(about)
             values = [arrays[f"answer_{i}_{j}"] for j in range(about["tables"])]
             transcript.answers.append(Answer(values, float(about["sigma"]), about["labels"]))
             transcript.queries.append({k: v for k, v in about.items() if k != "tables"})
@@ -426,6 +429,7 @@ def replay(rounds: Rounds[T], transcript: Transcript, start: int = 0) -> tuple[T
             about, answer = transcript.queries[position], transcript.answers[position]
             if about["kind"] != type(query).__name__ or about["stage"] != query.stage:
                 raise ArtefactError("the transcript does not belong to these settings")
+            _check_answer(query, about, answer)
             position += 1
             query = rounds.send(answer)
     except StopIteration as end:
@@ -435,3 +439,37 @@ def replay(rounds: Rounds[T], transcript: Transcript, start: int = 0) -> tuple[T
         "the transcript ends before the model is complete: it was cut, or made by another version "
         "of copula-shirley, whose models must be fitted again"
     )
+
+
+def _check_about(about: Any) -> None:
+    """Refuse an entry of a transcript that is not of the types that ``Transcript.add`` writes."""
+    numbers = [about["share"], about["sigma"]]
+    if any(type(number) not in (int, float) or not number >= 0 for number in numbers):
+        raise ArtefactError("share and sigma of a query must be numbers, 0 or more")
+    if not whole_numbers([about["tables"]], 0, MOST_MEMBERS):
+        raise ArtefactError("a query must say how many tables it has")
+    for labels in about["labels"]:
+        if not all(isinstance(label, str | int | float | bool) for label in labels):
+            raise ArtefactError("labels of a query must be texts or numbers")
+
+
+def _check_answer(query: Query, about: dict[str, Any], answer: Answer) -> None:
+    """Refuse an answer that cannot be one to this query."""
+    count = len(query.keys)
+    fits = about["what"] == [list(key.names) for key in query.keys]
+    fits = fits and math.isclose(about["share"], query.share, rel_tol=1e-9)
+    values = answer.values
+    if isinstance(query, Tables):
+        shapes = [tuple(key.shape) for key in query.keys]
+        fits = fits and len(values) == count and all(map(counts, values, shapes))
+    elif isinstance(query, Discovery):
+        sizes = [(len(labels) + 1,) for labels in answer.labels]
+        fits = fits and len(values) == len(sizes) == count and all(map(counts, values, sizes))
+    elif isinstance(query, Choice):
+        fits = fits and len(values) == 1 and counts(values[0], (query.count,))
+        chosen = set(values[0].tolist()) if fits else set()
+        fits = fits and len(chosen) == query.count and chosen <= set(range(count))
+    else:
+        fits = fits and len(values) == 1 and counts(values[0], (count,))
+    if not fits:
+        raise ArtefactError(f"an answer of the transcript does not fit its query ({query.stage})")

@@ -67,6 +67,13 @@ Releases = Annotated[
     Path | None,
     typer.Option(help="Release ledger that this fit counts in; see 'shirley releases'."),
 ]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="CSV: a single quote before texts that a spreadsheet would run as a formula.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 

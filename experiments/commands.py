@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import SettingError
 from copula_shirley.terminal import check_apart, messages, note, screen
 from experiments.candidates import check_settings
@@ -106,7 +107,8 @@ def report(
     write_report(rows, output, grid.title)
     messages.print(f"Report written to {escape(str(output.resolve()))}", soft_wrap=True)
     if csv is not None:
-        tidy(rows).to_csv(csv, index=False)
+        with atomic_path(csv) as partial:
+            tidy(rows).to_csv(partial, index=False)
         messages.print(f"Figures written to {escape(str(csv))}", soft_wrap=True)
 
 
