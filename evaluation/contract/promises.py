@@ -176,6 +176,8 @@ def noise_exact(subject: Subject) -> None:
         raise Broken(f"noise comes from {wrong[0]!r}, the ledger says {label!r}")
     if exact:
         return
+    if not sources and label and label != SecureNoise().label and "not for release" not in label:
+        raise NotApplicable(f"noise does not come from a source of this project; {HINT}")
     if label == SecureNoise().label or "not for release" not in label:
         raise Broken(
             f"noise does not come from an exact source, and the ledger says {label!r}, not that "

@@ -200,7 +200,8 @@ class Subject:
 def excuse(ledger: Any, found: str) -> None:
     """Tell a leak that the ledger confesses from one that it hides.
 
-    A use of rows that is recorded as unprotected may leak; then nothing may be proved.
+    A use of rows that is recorded as unprotected may leak; then nothing may be proved. Which use
+    it was cannot be told, so one that is recorded excuses all: beside it others stay unseen.
     """
     if not ledger.unprotected:
         raise Broken(f"{found}; no unprotected use in the ledger covers it")

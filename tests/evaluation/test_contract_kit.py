@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from zoo_structural import HomemadeNoise
 
 from baselines import DPHistogram
 from copula_shirley import Budget, Column, Ledger, Schema
 from copula_shirley.mechanisms import NumpyNoise
-from copula_shirley.noise import SeededNoise
+from copula_shirley.noise import SecureNoise, SeededNoise
 from copula_shirley.privacy import Sensitivity
 from copula_shirley.tape import recording, replaying
 from evaluation.contract import CHECKS, ContractError, check_generator, contract_tests
@@ -114,6 +115,29 @@ def test_a_table_of_ones_own() -> None:
     assert {o.name for o in report.outcomes if o.status != "passed"} == {"exact noise"}
     with pytest.raises(ValueError, match="schema must come with a table"):
         check_generator(DPHistogram, schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("label", "status"),
+    [
+        ("a sampler of my own", "not applicable"),
+        ("numpy (floating point: not for release)", "not applicable"),
+        ("", "failed"),
+        (SecureNoise().label, "failed"),
+    ],
+)
+def test_noise_that_no_source_drew_is_judged_by_its_label(label: str, status: str) -> None:
+    class Stranger(HomemadeNoise):
+        def _release(self, *args: Any) -> Any:
+            answer = super()._release(*args)
+            args[-1].randomness = label
+            return answer
+
+    report = check_generator(Stranger, only=("exact noise", "replay", "cost"), raise_=False)
+    assert report["exact noise"].status == status
+    for check in ("replay", "cost"):
+        assert report[check].status == "not applicable"
+        assert "copula_shirley.noise.noise_of" in report[check].reason
 
 
 # -- neighbours ------------------------------------------------------------------------------
