@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
+from experiments import supervise
 from experiments.kin import family_of, kill_all
 from experiments.runner import exit_code, few_threads, open_runs, run_all, run_apart
 from experiments.specs import Grid, Run
@@ -123,8 +124,12 @@ def test_a_run_that_ends_well_leaves_no_child_behind(tmp_path: Path) -> None:
     assert gone(int((tmp_path / "pid").read_text(encoding="ascii")))
 
 
-def test_a_daemon_without_a_mark_does_not_outlive_its_run(tmp_path: Path) -> None:
-    """Beside it another run is under way, which is not harmed."""
+@pytest.mark.parametrize("look", [0.2, 1000.0])
+def test_a_daemon_without_a_mark_does_not_outlive_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: float
+) -> None:
+    """Even if nobody looked while its run was there; another run beside it is not harmed."""
+    monkeypatch.setattr(supervise, "LOOK", look)
     daemon = run_of("strangers:Escapes", settings=(("pid_file", str(tmp_path / "pid")),))
     runs = [run_of("private-vine"), daemon, run_of("uniform")]
     rows = run_all(runs, Store(tmp_path / "results"), Limits(), Silent(), jobs=2)
