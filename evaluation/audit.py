@@ -44,7 +44,7 @@ from evaluation.result import jsonable
 #: Fewer runs a side show nothing.
 LEAST_RUNS = 40
 #: Runs a side if nobody says how many.
-DEFAULT_RUNS = 200
+DEFAULT_RUNS = 400
 #: Where a generator states no relation, that of the thesis.
 DEFAULT_RELATION = "replace-one"
 HERE = Path(__file__).resolve().parent
