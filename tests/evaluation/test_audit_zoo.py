@@ -50,7 +50,7 @@ def test_fault_a_epsilon_for_every_column() -> None:
 
     Both values are in both tables several times, so that bins and dtypes are the same, and nearly
     all rows are histogram rows; only the masses of the noisy histograms are looked at. 30 columns
-    with epsilon 2 each are refuted; the honest division by the columns, on the same evidence, is not.
+    with epsilon 2 each are refuted; the honest division by the columns is not, by the same means.
     """
     settings = {"epsilon": 2.0, "families": ["indep"], "split": 0.99}
     shared: dict[str, Any] = {
