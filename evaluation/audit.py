@@ -44,7 +44,7 @@ from evaluation.result import jsonable
 #: Fewer runs a side show nothing.
 LEAST_RUNS = 40
 #: Runs a side if nobody says how many.
-DEFAULT_RUNS = 200
+DEFAULT_RUNS = 400
 #: Where a generator states no relation, that of the thesis.
 DEFAULT_RELATION = "replace-one"
 HERE = Path(__file__).resolve().parent
@@ -196,6 +196,7 @@ def audit(
         if folder is None
         else _place(Path(folder), identity or name, seed, secure, boxes, rows)
     )
+    _check_pairs(factory, pairs, None if secure else seed, boxes)
     fits = run_all(
         factory,
         pairs,
@@ -277,6 +278,19 @@ def _pairs(wanted: Sequence[Pair | str], claim: Claim) -> list[Pair]:
                 f"pair ({pair.name!r}) differs by a person, and the generator protects single rows"
             )
     return pairs
+
+
+def _check_pairs(
+    factory: Factory, pairs: Sequence[Pair], seed: int | None, boxes: Sequence[str]
+) -> None:
+    """Refuse a pair on which the generator fails on either side, before all the runs are made."""
+    for pair in pairs:
+        errors = [
+            fit_once(factory, table, pair.schema, pair.differing(), seed, boxes, 1).error
+            for table in pair.tables
+        ]
+        if errors[0] is not None and errors[0] == errors[1]:
+            raise SettingError(f"the generator fails on pair {pair.name!r}: {errors[0]}")
 
 
 def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> list[str]:
