@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from copula_shirley.card import RANDOMNESS, percent, unit_in_words
@@ -51,7 +51,7 @@ def card_html(
     """
     try:
         page = _rendered(card, file, made)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, TemplateError):
         raise ArtefactError("the card is not readable: it lacks entries, or they are odd") from None
     digest = hashlib.sha256(page.encode("utf-8", "replace")).hexdigest()
     return page + SEAL.decode() + digest + CLOSE.decode()

@@ -51,7 +51,7 @@ def check_seal(path: str | Path) -> None:
     """Refuse a file that was changed after it was sealed."""
     if seal_of(path) is False:
         raise ArtefactError(
-            f"{str(path)!r} was changed after it was saved: its digest does not fit its content"
+            f"{str(path)!r} was changed or truncated after it was saved: its digest does not fit"
         )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -158,17 +159,21 @@ def _verify_model(path: Path, verdict: Verdict) -> dict[str, Any] | None:
         reason = _one_line(error).rpartition(" is damaged: ")[2]
         verdict.note("", [f"no model of these settings follows from the answers: {reason}"])
         return None
-    verdict.note(
-        "header and arrays are those of the model", _content_faults(header, arrays, again, kept)
-    )
-    verdict.note("budget, claim, neighbours and unit follow from the settings", _settings(model))
-    verdict.note("unprotected uses are those of schema and method", _unprotected_faults(model))
-    if not wrong:  # else this would say the same once more
+    comparisons: dict[str, Callable[[], list[str]]] = {
+        "header and arrays are those of the model": lambda: _content_faults(
+            header, arrays, again, kept
+        ),
+        "budget, claim, neighbours and unit follow from the settings": lambda: _settings(model),
+        "unprotected uses are those of schema and method": lambda: _unprotected_faults(model),
+        "what was learnt fits the ledger": lambda: [] if wrong else model._contradictions(),
+    }
+    for text, compare in comparisons.items():
         try:
-            against = model._contradictions()
+            faults = compare()
         except (ShirleyError, *ODD) as error:
-            against = [f"the model cannot be checked against its ledger: {_one_line(error)}"]
-        verdict.note("what was learnt fits the ledger", against)
+            faults = [f"it cannot be shown that {text}: {_one_line(error)}"]
+        if not (wrong and text.endswith("the ledger")):  # would say the same once more
+            verdict.note(text, faults)
     return _card_of_model(model, header, verdict)
 
 
@@ -180,8 +185,7 @@ def _card_of_model(
         verdict.note("", ["the model has no privacy card: it is older, or it was removed"])
         return None
     try:
-        rebuilt = {**card_of(model), "versions": None}
-        wrong = differences(card, rebuilt) or _card_faults(card)
+        wrong = differences(card, card_of(model)) or _card_faults(card)
     except (ShirleyError, *ODD) as error:
         wrong = [f"no card can be made of the model: {_one_line(error)}"]
     verdict.note("the card says what the model says", wrong)
@@ -357,8 +361,6 @@ def _card_faults(card: dict[str, Any]) -> list[str]:
         same_version = card["versions"]["copula-shirley"] == version("copula-shirley")
         if same_version and card["words"] != words(ledger, card["generator"]):
             found.append("the card's words are not what its ledger says")
-        if not all(isinstance(v, str) for v in card["versions"].values()):
-            found.append("the card's versions are not readable")
     except (ShirleyError, *ODD):
         found.append("the card is not readable: it lacks entries, or they are odd")
     return found

@@ -16,6 +16,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from card_models import SCHEMA, SETTINGS, edited, fitted, rows
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from copula_shirley import (
     ArtefactError,
@@ -29,7 +31,7 @@ from copula_shirley import (
 )
 from copula_shirley.accounting import rho_of
 from copula_shirley.api import generators
-from copula_shirley.card import card_of
+from copula_shirley.card import canonical, card_of
 from copula_shirley.card_files import card_path
 from copula_shirley.card_page import SEAL, START, card_html, read_page, write_page
 from copula_shirley.measure import Answer, Noise, Transcript
@@ -80,7 +82,7 @@ def test_true_models_fit(name: str, epsilon: float | None, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "settings",
+    "chosen",
     [
         {"delta": 0.0},
         {"domain": "private", "delta": 1e-6, "epsilon": 3.0},
@@ -89,9 +91,9 @@ def test_true_models_fit(name: str, epsilon: float | None, tmp_path: Path) -> No
         {"epsilon": 30.0, "tilt": False},
     ],
 )
-def test_true_vines_fit(settings: dict[str, Any], tmp_path: Path) -> None:
-    schema = None if settings.get("domain") == "private" else SCHEMA
-    model = PrivateVine(**{"epsilon": 1.0, **settings}).fit(rows(900), schema)
+def test_true_vines_fit(chosen: dict[str, Any], tmp_path: Path) -> None:
+    schema = None if chosen.get("domain") == "private" else SCHEMA
+    model = PrivateVine(**{"epsilon": 1.0, **chosen}).fit(rows(900), schema)
     model.save(tmp_path / "m")
     assert verify_file(tmp_path / "m").faults == []
 
@@ -414,6 +416,51 @@ def test_bytes_between_the_members_are_found(histogram: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("entry", [None, 3, [], {}, {"spends": 1}, {"budget": None}])
 def test_odd_ledgers_are_not_readable(entry: Any) -> None:
     assert ledger_faults(entry) == ["the ledger is not readable"]
+
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=8),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)
+#: What may differ without any contradiction: it says nothing about privacy.
+FREE = {"format", "copula-shirley", "columns", "dtypes", "rows"}
+
+
+def leaves(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The way to every value inside plain JSON, inner nodes included."""
+    if not isinstance(value, dict | list):
+        return [way]
+    inside = value.items() if isinstance(value, dict) else enumerate(value)
+    return [way, *(leaf for key, item in inside for leaf in leaves(item, (*way, key)))]
+
+
+@settings(max_examples=120)
+@given(st.data())
+def test_no_single_edit_passes_or_breaks_it(
+    histogram: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    with zipfile.ZipFile(histogram) as file:
+        header = json.loads(file.read("model.json"))
+    ways = [w for w in leaves(header) if w and w[0] not in FREE and w[:2] != ("card", "versions")]
+    way = data.draw(st.sampled_from(ways))
+    new = data.draw(SCALARS)
+
+    def edit(content: Header, _: Arrays) -> None:
+        place: Any = content
+        for step in way[:-1]:
+            place = place[step]
+        same = place[way[-1]] == new and type(place[way[-1]]) is type(new)
+        assume(not same and canonical(place[way[-1]]) != canonical(new))
+        place[way[-1]] = new
+
+    forged = edited(histogram, tmp_path_factory.mktemp("f") / "m", edit)
+    verdict = verify_file(forged)  # never anything but a verdict
+    assert not verdict.fits, (way, new)
 
 
 # -- tables and their cards --------------------------------------------------------------
