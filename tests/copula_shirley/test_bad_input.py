@@ -26,7 +26,7 @@ from copula_shirley.tables import MOST_COLUMNS, escaped, write_table
 from experiments.specs import Grid
 
 MANY = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=120, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
 )
 #: Pieces that files are made of, so that parsers get past their first line.
 CSV_PIECES = st.sampled_from(
@@ -373,7 +373,7 @@ def listing(folder: Path) -> dict[str, bytes | str]:
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
 )
 @given(
     command=st.sampled_from(
