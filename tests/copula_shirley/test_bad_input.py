@@ -248,7 +248,7 @@ def test_absurd_tables_are_refused_in_little_memory(tmp_path: Path, tally: Tally
         for _ in range(11):
             run = pa.array(np.zeros(10**8, dtype=np.int8))
             writer.write_table(pa.table({"a": run}), row_group_size=10**8)
-    assert rows.stat().st_size < 10**6
+    assert rows.stat().st_size < 10**7
     for path, reason in ((wide, "at most 10,000"), (field, "131,072"), (rows, "1,000,000,000")):
         tally.bad_input()
         megabytes, line = memory_of(lambda path=path: read_table(path))
