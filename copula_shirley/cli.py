@@ -409,8 +409,10 @@ def _tell(error: Exception) -> None:
     if isinstance(error, ShirleyError):
         _fail(str(error))
     if isinstance(error, OSError):
-        drop_output()
-        named = repr(str(error.filename)) if error.filename is not None else "standard output"
+        named = repr(str(error.filename))
+        if error.filename is None:  # what was printed could not be written
+            drop_output()
+            named = "standard output"
         _fail(f"{named}: {error.strerror or error}")
     if isinstance(error, MemoryError):
         _fail("the memory does not suffice: fewer rows, columns or cells need less")

@@ -6,7 +6,7 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 import pandas as pd
 import pyarrow as pa
@@ -216,7 +216,9 @@ def write_table(
         with open(path, "w", encoding="utf-8", newline="") as file:
             for i, chunk in enumerate(chunks):
                 table = escaped(chunk) if escape_formulas else chunk
-                table.to_csv(file, index=False, header=i == 0, lineterminator="\n")
+                table.to_csv(
+                    file, index=False, header=i == 0, lineterminator="\n", quoting=_quoting(table)
+                )
                 written(len(chunk))
         return
     writer: pq.ParquetWriter | None = None
@@ -237,6 +239,13 @@ def write_table(
     finally:
         if writer:
             writer.close()
+
+
+def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
+    """Quotes around every text if one holds a carriage return, which Python's csv leaves bare."""
+    texts = [table[n].dropna().unique() for n in table if table[n].dtype.kind not in "biufmM"]
+    held = any(isinstance(v, str) and "\r" in v for v in [*table, *(v for t in texts for v in t)])
+    return csv.QUOTE_NONNUMERIC if held else csv.QUOTE_MINIMAL
 
 
 # -- formulas ----------------------------------------------------------------------

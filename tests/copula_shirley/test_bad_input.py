@@ -26,7 +26,7 @@ from copula_shirley.tables import MOST_COLUMNS, escaped, write_table
 from experiments.specs import Grid
 
 MANY = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=120, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
 )
 #: Pieces that files are made of, so that parsers get past their first line.
 CSV_PIECES = st.sampled_from(
@@ -136,8 +136,7 @@ def test_any_parquet_file_is_a_table_or_one_error(
     tmp_path: Path, tally: Tally, data: st.DataObject
 ) -> None:
     path = tmp_path / "t.parquet"
-    if not path.exists() or not data.draw(st.booleans()):
-        pd.DataFrame({"a": [1, 2, None], "b": ["x", "y", None]}).to_parquet(path)
+    pd.DataFrame({"a": [1, 2, None], "b": ["x", "y", None]}).to_parquet(path)
     content = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, max(len(content) - 1, 0)))
@@ -147,7 +146,6 @@ def test_any_parquet_file_is_a_table_or_one_error(
     try:
         table = read_table(path)
     except ShirleyError:
-        path.unlink()
         return
     assert isinstance(table, pd.DataFrame)
 
@@ -250,7 +248,7 @@ def test_absurd_tables_are_refused_in_little_memory(tmp_path: Path, tally: Tally
         for _ in range(11):
             run = pa.array(np.zeros(10**8, dtype=np.int8))
             writer.write_table(pa.table({"a": run}), row_group_size=10**8)
-    assert rows.stat().st_size < 10**6
+    assert rows.stat().st_size < 10**7
     for path, reason in ((wide, "at most 10,000"), (field, "131,072"), (rows, "1,000,000,000")):
         tally.bad_input()
         megabytes, line = memory_of(lambda path=path: read_table(path))
@@ -373,7 +371,7 @@ def listing(folder: Path) -> dict[str, bytes | str]:
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
 )
 @given(
     command=st.sampled_from(

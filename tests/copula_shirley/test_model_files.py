@@ -244,7 +244,7 @@ def whole_model(models: Callable[[str], Path]) -> bytes:
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None
 )
 @given(data=st.data())
 def test_bent_bytes_draw_the_same_or_are_refused(
