@@ -95,9 +95,8 @@ class Refuses(NoisyHistogram):
 
 
 def test_an_exception_on_one_side_is_an_event() -> None:
-    result = audit(lambda seed: Refuses(random_state=seed), "category", runs=100)
+    result = audit(lambda seed: Refuses(random_state=seed), "category", runs=200, rows=20)
     assert result.refuted
-    assert all("raised" in finding.event for finding in result.findings)
     assert any("runs raised" in note for note in result.notes)
 
 
