@@ -273,10 +273,6 @@ def _pairs(wanted: Sequence[Pair | str], claim: Claim) -> list[Pair]:
                 f"pair ({pair.name!r}) must be neighbours by {claim.relation}, which the claim is "
                 f"about, and not by {pair.relation}"
             )
-        if claim.source == "ledger" and pair.unit == "person" and claim.unit != "person":
-            raise SettingError(
-                f"pair ({pair.name!r}) differs by a person, and the generator protects single rows"
-            )
     return pairs
 
 
@@ -285,12 +281,17 @@ def _check_pairs(
 ) -> None:
     """Refuse a pair on which the generator fails on either side, before all the runs are made."""
     for pair in pairs:
-        errors = [
-            fit_once(factory, table, pair.schema, pair.differing(), seed, boxes, 1).error
+        tried = [
+            fit_once(factory, table, pair.schema, pair.differing(), seed, boxes, 1)
             for table in pair.tables
         ]
-        if errors[0] is not None and errors[0] == errors[1]:
-            raise SettingError(f"the generator fails on pair {pair.name!r}: {errors[0]}")
+        if tried[0].error is not None and tried[0].error == tried[1].error:
+            raise SettingError(f"the generator fails on pair {pair.name!r}: {tried[0].error}")
+        units = {fit.stated["unit"] for fit in tried if fit.stated}
+        if pair.unit == "person" and "row" in units:
+            raise SettingError(
+                f"pair ({pair.name!r}) differs by a person, and the generator protects single rows"
+            )
 
 
 def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> list[str]:

@@ -47,7 +47,8 @@ def test_noise_that_is_too_small_is_refuted() -> None:
     result = audit(of(factor=0.2), "category", runs=200, boxes=("white",))
     assert result.verdict == REFUTED
     assert result.lower_bound > 1 and "category" in result.reason
-    assert result.findings[0].event.startswith("counts[3] >=")  # the category of one record
+    more, fewer = result.findings[0].hits
+    assert more > 90 and fewer < 10  # of 100: the category of one record
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -94,9 +95,8 @@ class Refuses(NoisyHistogram):
 
 
 def test_an_exception_on_one_side_is_an_event() -> None:
-    result = audit(lambda seed: Refuses(random_state=seed), "category", runs=100)
+    result = audit(lambda seed: Refuses(random_state=seed), "category", runs=200, rows=20)
     assert result.refuted
-    assert all("raised" in finding.event for finding in result.findings)
     assert any("runs raised" in note for note in result.notes)
 
 

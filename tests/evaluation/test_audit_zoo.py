@@ -103,7 +103,7 @@ def test_fault_c_bins_are_the_values_of_the_data() -> None:
 
 def test_the_whole_method_is_refuted_from_drawn_rows() -> None:
     make = shirley(epsilon=0.1, families=["gaussian"])
-    result = audit(make, "category", runs=100, boxes=("black",), rows=300)
+    result = audit(make, "category", runs=200, boxes=("black",), rows=300)
     assert result.refuted
 
 
