@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from copula_shirley.api import Generator
 from copula_shirley.artefact import atomic_paths
-from copula_shirley.card import checked_card
-from copula_shirley.card_page import card_path, write_page
+
+if TYPE_CHECKING:  # it takes seconds, and the command line needs names of files first
+    from copula_shirley.api import Generator
+
+#: What the card of a file is called: the file's own name, and this.
+ENDING = ".card.html"
 
 
 @dataclass(frozen=True)
@@ -30,9 +34,23 @@ class Files:
 
     def add_cards(self, generator: Generator) -> None:
         """Write the card of each output, which is complete by now."""
+        from copula_shirley.card import checked_card  # noqa: PLC0415  (slow)
+        from copula_shirley.card_page import write_page  # noqa: PLC0415  (slow)
+
         card = checked_card(generator) if self.pages else {}
         for name, path, page in zip(self.names, self.paths, self.pages, strict=False):
             write_page(page, card, name, path)
+
+
+def card_path(path: str | Path) -> Path:
+    """Where the card of a file lies: beside it.
+
+    Examples
+    --------
+    >>> card_path("out/synthetic.csv").name
+    'synthetic.csv.card.html'
+    """
+    return Path(path).with_name(Path(path).name + ENDING)
 
 
 def with_cards(outputs: Sequence[Path], no_card: bool) -> list[Path | None]:

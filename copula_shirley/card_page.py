@@ -25,7 +25,6 @@ from copula_shirley.seal import file_sha256
 
 HERE = Path(__file__).parent
 TEMPLATE, STYLE = "card.html.jinja", "card.css"
-SUFFIX = ".card.html"
 PROVENANCES = {
     "declared": "known beforehand, as the curator says",
     "drafted": "read off the rows, a fact about them that nothing protects",
@@ -34,11 +33,6 @@ PROVENANCES = {
 MOODS = {"proved": "good", "proved, but not for release": "warn", "nothing proved": "bad"}
 START, END = '<script type="application/json" id="card">', "</script>"
 SEAL, CLOSE = b"<!--sha256:", b"-->\n"
-
-
-def card_path(output: Path) -> Path:
-    """Where the card of a file lies: beside it."""
-    return output.with_name(output.name + SUFFIX)
 
 
 def card_html(

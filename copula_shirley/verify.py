@@ -33,7 +33,8 @@ from copula_shirley.card import (
     randomness_of,
     words,
 )
-from copula_shirley.card_page import card_html, card_path, read_page, template_id
+from copula_shirley.card_files import card_path
+from copula_shirley.card_page import card_html, read_page, template_id
 from copula_shirley.errors import ArtefactError, SettingError, ShirleyError
 from copula_shirley.privacy import Ledger
 from copula_shirley.seal import DIGITS, file_sha256, seal_of
@@ -314,7 +315,7 @@ def _settings(model: Generator) -> list[str]:
             found.append(f"the ledger's {name} ({said}) is not that of the settings ({true})")
     missing = [use for use in opened.unprotected if use not in ledger.unprotected]
     found += [f"the ledger does not name an unprotected use: {use.what}" for use in missing]
-    if ledger.seeded != ("not for release" in ledger.randomness) and ledger.spends:
+    if ledger.seeded != ("seeded:" in ledger.randomness) and ledger.spends:
         found.append("the ledger says both that the noise is seeded and that it is not")
     return found
 

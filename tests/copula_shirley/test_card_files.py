@@ -12,7 +12,8 @@ from card_models import SCHEMA, edited, fitted, rows
 
 from copula_shirley import cli, load
 from copula_shirley.artefact import atomic_paths
-from copula_shirley.card_page import card_path, read_page
+from copula_shirley.card_files import card_path
+from copula_shirley.card_page import read_page
 from copula_shirley.seal import file_sha256
 from copula_shirley.verify import verify_file
 

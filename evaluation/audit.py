@@ -1,0 +1,333 @@
+"""A privacy claim is tested, not believed.
+
+``audit`` fits a generator many times on two neighbouring tables, learns on one half of the runs
+which event tells the tables apart best (``evaluation.events``), counts that event once on the other
+half, and turns the counts into a lower bound on epsilon (``evaluation.bounds``). A generator comes
+in as a factory: a function of a random state that gives an unfitted object with ``fit(table)`` or
+``fit(table, schema)`` and ``sample(n)``.
+
+What the result means
+---------------------
+``lower_bound`` is below the true epsilon with confidence 95 %, whatever the generator is; with
+several pairs and boxes each has a share of the 5 % (Bonferroni). It comes with the **claim**, the
+**ceiling** (what this number of runs could show at best) and a **control** of known epsilon.
+
+- *claim refuted*: a bound at a much higher confidence is above what the claim allows. Over all
+  pairs, boxes and quantities of an audit a true claim is refuted with a chance below
+  ``FALSE_ALARM``, 1 in 1,000.
+- *consistent (up to what this audit can see)*: no bound is above; that is no proof.
+- *inconclusive*: the ceiling is below the claim, or the control was refuted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from copula_shirley.errors import ArtefactError, SettingError
+from evaluation.bounds import CONFIDENCE
+from evaluation.claims import Claim, claim_of
+from evaluation.control import control_runs
+from evaluation.evidence import BOXES, Evidence
+from evaluation.findings import FALSE_ALARM, REFUTED, Finding, examine, judge
+from evaluation.fits import SAMPLE_ROWS, Factory, Fit, fit_once, run_all
+from evaluation.neighbours import DEFAULT_PAIRS, Pair, built_in
+from evaluation.result import jsonable
+
+#: Fewer runs a side show nothing.
+LEAST_RUNS = 40
+#: Runs a side if nobody says how many.
+DEFAULT_RUNS = 200
+#: Where a generator states no relation, that of the thesis.
+DEFAULT_RELATION = "replace-one"
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass
+class Audit:
+    """The result of an audit; ``to_dict`` is what ``--json`` writes."""
+
+    generator: str
+    claim: Claim
+    runs: int
+    findings: list[Finding]
+    control: list[Finding]
+    verdict: str
+    reason: str
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def lower_bound(self) -> float:
+        """The largest lower bound on epsilon at the claim's delta, at 95 %."""
+        return max(f.bound for f in self._main(self.findings))
+
+    @property
+    def ceiling(self) -> float:
+        """What ``lower_bound`` would be if the tables could always be told apart."""
+        return max(f.ceiling for f in self._main(self.findings))
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the verdict is that the claim is refuted."""
+        return self.verdict == REFUTED
+
+    def bound(self, box: str) -> float | None:
+        """The largest lower bound on epsilon of one box."""
+        own = [f.bound for f in self._main(self.findings) if f.box == box]
+        return max(own) if own else None
+
+    def _main(self, findings: Sequence[Finding]) -> list[Finding]:
+        return [f for f in findings if (f.quantity, f.delta) == ("epsilon", self.claim.delta)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures as plain values."""
+        return jsonable(  # type: ignore[no-any-return]
+            {
+                "generator": self.generator,
+                "claim": asdict(self.claim),
+                "lower_bound": self.lower_bound,
+                "lower_bound_white": self.bound("white"),
+                "lower_bound_black": self.bound("black"),
+                "ceiling": self.ceiling,
+                "confidence": CONFIDENCE,
+                "runs": self.runs,
+                "verdict": self.verdict,
+                "reason": self.reason,
+                "false_alarm_rate": FALSE_ALARM,
+                "findings": [asdict(f) for f in self.findings],
+                "control": [asdict(f) for f in self.control],
+                "notes": self.notes,
+                "seconds": self.seconds,
+                "versions": versions(),
+                **self.about,
+            }
+        )
+
+
+def audit(
+    factory: Factory,
+    pair: Pair | str | Sequence[Pair | str] = DEFAULT_PAIRS,
+    *,
+    claim: Claim | float | tuple[float, float] | None = None,
+    runs: int = DEFAULT_RUNS,
+    boxes: Sequence[str] = BOXES,
+    seed: int = 0,
+    jobs: int = 1,
+    secure: bool = False,
+    rows: int = SAMPLE_ROWS,
+    keep: Callable[[str], bool] | None = None,
+    folder: str | Path | None = None,
+    name: str = "",
+    identity: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> Audit:
+    """Test the privacy claim of a generator.
+
+    Parameters
+    ----------
+    factory : callable
+        From a random state (an integer; None with ``secure``) to an unfitted generator. With
+        ``jobs=1`` it may be anything; more processes need what joblib can send.
+    pair : Pair, name of a built-in pair, or several
+        Built-in ones come in the relation that the claim states.
+    claim : Claim, epsilon or (epsilon, delta), optional
+        By default what the generator's ledger claims.
+    runs : int
+        Fits on each table of each pair; half of them learn, half test.
+    boxes : sequence of {"white", "black"}
+    seed : int
+    jobs : int
+        Processes.
+    secure : bool
+        Pass no random state: the noise is that of a release.
+    rows : int
+        Rows that are drawn from each fit, for the black box.
+    keep : callable, optional
+        Which names of the evidence may be looked at, to audit one part of a release.
+    folder : path, optional
+        Where runs are kept, so that an audit that was stopped goes on.
+    name : str
+        Of the generator.
+    identity : str
+        With a folder: all that the factory depends on, if the name does not say it.
+    progress : callable, optional
+        Told how many fits are done, and of how many.
+
+    Returns
+    -------
+    Audit
+
+    Examples
+    --------
+    >>> class Mean:
+    ...     def fit(self, table):
+    ...         self.table = table.mean().to_frame().T  # no noise at all
+    ...     def sample(self, n):
+    ...         return self.table
+    >>> result = audit(lambda seed: Mean(), "outlier", claim=1.0, runs=100)
+    >>> result.verdict, round(result.lower_bound, 2) == round(result.ceiling, 2)
+    ('claim refuted', True)
+    """
+    started = time.perf_counter()
+    _check(runs, boxes)
+    wanted = [pair] if isinstance(pair, Pair | str) else list(pair)
+    if not wanted:
+        raise SettingError("pair ([]) must name at least one pair")
+    probed = _probe(factory, wanted[0], None if secure else seed, boxes, rows)
+    claim = claim_of(probed.stated, claim)
+    pairs = _pairs(wanted, claim)
+    notes = []
+    if "white" in boxes and "white" not in probed.boxes:
+        if tuple(boxes) == ("white",):
+            raise SettingError("box ('white') must be black: the generator says not what it saves")
+        boxes = tuple(box for box in boxes if box != "white")
+        notes.append("no white box: the generator does not say what it would save")
+    place = (
+        None
+        if folder is None
+        else _place(Path(folder), identity or name, seed, secure, boxes, rows)
+    )
+    fits = run_all(
+        factory,
+        pairs,
+        runs,
+        boxes,
+        seed=seed,
+        secure=secure,
+        jobs=jobs,
+        rows=rows,
+        folder=place,
+        progress=progress,
+    )
+    notes += _raised(pairs, fits)
+    looks = len(pairs) * len(boxes)
+    findings = []
+    for i, tested in enumerate(pairs):
+        for box in boxes:
+            first, second = ([_kept(f.boxes[box], keep) for f in fits[i, s]] for s in (0, 1))
+            findings += examine(first, second, claim, tested.name, box, looks)
+    seen = control_runs(claim.epsilon, claim.delta, claim.rho, runs, seed)
+    control = examine(*seen, claim, "control", "white", 1)
+    verdict, reason = judge(claim, findings, control)
+    return Audit(
+        generator=name or getattr(factory, "__name__", type(factory).__name__),
+        claim=claim,
+        runs=runs,
+        findings=findings,
+        control=control,
+        verdict=verdict,
+        reason=reason,
+        notes=notes,
+        seconds=time.perf_counter() - started,
+        about={"pairs": [p.name for p in pairs], "boxes": list(boxes), "seed": seed},
+    )
+
+
+# -- parts ---------------------------------------------------------------------------------
+
+
+def _check(runs: int, boxes: Sequence[str]) -> None:
+    if not isinstance(runs, int) or isinstance(runs, bool) or runs < LEAST_RUNS:
+        raise SettingError(f"runs ({runs!r}) must be a whole number, {LEAST_RUNS} or more")
+    unknown = [box for box in boxes if box not in BOXES]
+    if unknown or not boxes:
+        raise SettingError(f"box ({', '.join(unknown)!r}) must be white, black or both")
+
+
+def probe(factory: Factory, pair: Pair | str, seed: int | None) -> dict[str, Any] | None:
+    """What the ledger of one fit states (``evaluation.evidence.stated``), None without one."""
+    return _probe(factory, pair, seed, BOXES, 1).stated
+
+
+def _probe(
+    factory: Factory, pair: Pair | str, seed: int | None, boxes: Sequence[str], rows: int
+) -> Fit:
+    """One fit, for what the generator claims and shows; it is not counted."""
+    pair = built_in(pair, DEFAULT_RELATION) if isinstance(pair, str) else pair
+    table, records = pair.second, pair.differing()
+    found = fit_once(factory, table, pair.schema, records, seed, boxes, rows)
+    if found.error is not None and found.stated is None:
+        raise SettingError(f"the generator fails on pair {pair.name!r}: {found.error}")
+    return found
+
+
+def _pairs(wanted: Sequence[Pair | str], claim: Claim) -> list[Pair]:
+    relation = claim.relation or DEFAULT_RELATION
+    pairs = [built_in(p, relation) if isinstance(p, str) else p for p in wanted]
+    names = [p.name for p in pairs]
+    if len(set(names)) < len(names):
+        raise SettingError(f"pair ({', '.join(names)}) must not be named twice")
+    for pair in pairs:
+        if claim.relation is not None and pair.relation != claim.relation:
+            raise SettingError(
+                f"pair ({pair.name!r}) must be neighbours by {claim.relation}, which the claim is "
+                f"about, and not by {pair.relation}"
+            )
+        if claim.source == "ledger" and pair.unit == "person" and claim.unit != "person":
+            raise SettingError(
+                f"pair ({pair.name!r}) differs by a person, and the generator protects single rows"
+            )
+    return pairs
+
+
+def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> list[str]:
+    """What to say about fits that failed; an error where none came through."""
+    notes = []
+    for i, pair in enumerate(pairs):
+        errors = [[fit.error for fit in fits[i, side] if fit.error] for side in (0, 1)]
+        failed = len(errors[0]) + len(errors[1])
+        if failed == len(fits[i, 0]) + len(fits[i, 1]) and len({*errors[0], *errors[1]}) == 1:
+            raise SettingError(f"the generator fails on pair {pair.name!r}: {errors[0][0]}")
+        if failed:
+            notes.append(
+                f"pair {pair.name}: {len(errors[0])} and {len(errors[1])} of {len(fits[i, 0])} "
+                "runs raised, which counts as evidence"
+            )
+    return notes
+
+
+def _kept(evidence: Evidence, keep: Callable[[str], bool] | None) -> Evidence:
+    if keep is None:
+        return evidence
+    return Evidence(
+        {name: value for name, value in evidence.numbers.items() if keep(name)},
+        {name: value for name, value in evidence.words.items() if keep(name)},
+    )
+
+
+def _place(
+    folder: Path, identity: str, seed: int, secure: bool, boxes: Sequence[str], rows: int
+) -> Path:
+    """The folder of this very audit inside the one that was named."""
+    words = [identity, str(seed), str(secure), ",".join(sorted(boxes)), str(rows), code_digest()]
+    place = folder / hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArtefactError(f"folder ({str(folder)!r}): {error.strerror}") from None
+    return place
+
+
+@cache
+def code_digest() -> str:
+    """A hash of the code that runs depend on: generators of this project, and evidence."""
+    digest = hashlib.sha256()
+    for package in ("copula_shirley", "baselines", "evaluation"):
+        for file in sorted((HERE.parent / package).rglob("*.py")):
+            digest.update(file.relative_to(HERE.parent).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """What the figures were made with."""
+    packages = ("copula-shirley", "numpy", "scipy", "scikit-learn", "pandas", "opendp")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

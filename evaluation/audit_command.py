@@ -1,0 +1,253 @@
+"""``shirley audit``: test the privacy claim of a generator, from the command line.
+
+Exit code 1 says that the claim is refuted, so that a pipeline can stop on it; 0 that it is
+consistent or that the audit is inconclusive; 2 that the input is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from inspect import Parameter, getsourcefile, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import MofNCompleteColumn
+from rich.table import Table
+
+from copula_shirley.api import find_generator, generators
+from copula_shirley.artefact import atomic_path
+from copula_shirley.errors import SettingError
+from copula_shirley.privacy import Budget
+from copula_shirley.schema import load_yaml
+from copula_shirley.terminal import assignment, check_apart, messages, progress_bars, screen
+from evaluation.audit import DEFAULT_RELATION, DEFAULT_RUNS, Audit, audit, probe
+from evaluation.claims import claim_of
+from evaluation.findings import FALSE_ALARM, INCONCLUSIVE, REFUTED
+from evaluation.fits import SAMPLE_ROWS, takes
+from evaluation.neighbours import DEFAULT_PAIRS, PAIRS, Pair, read_pair
+
+STYLES = {REFUTED: "red", INCONCLUSIVE: "yellow"}
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes generators of one class with the same settings."""
+
+    use: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, random_state: int | None) -> Any:
+        """A fresh generator; the random state goes to whoever takes one."""
+        kind, settings = find_class(self.use), dict(self.settings)
+        for name in ("random_state", "seed"):
+            if random_state is not None and takes(kind, name) and name not in settings:
+                settings[name] = random_state
+                break
+        return kind(**settings)
+
+    @property
+    def identity(self) -> str:
+        """Name, settings and a hash of the file that the class is from."""
+        try:
+            source = Path(getsourcefile(find_class(self.use)) or "").read_bytes()
+        except (OSError, TypeError):
+            source = b""
+        digest = hashlib.sha256(source).hexdigest()[:16]
+        return f"{self.use} {json.dumps(self.settings, sort_keys=True, default=str)} {digest}"
+
+
+#: Classes that were found, since entry points are slow to read.
+_FOUND: dict[str, Any] = {}
+
+
+def find_class(use: str) -> Any:
+    """The class of an installed generator, or behind ``module:Class``."""
+    if use not in _FOUND:
+        _FOUND[use] = _imported(use) if ":" in use else find_generator(use)
+    return _FOUND[use]
+
+
+def _imported(use: str) -> Any:
+    module, _, name = use.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise SettingError(f"generator ({use!r}): {module} cannot be imported: {error}") from error
+    if not callable(found):
+        raise SettingError(f"generator ({use!r}): {module} has no class {name!r}")
+    return found
+
+
+def maker(use: str, settings: dict[str, Any], offered: dict[str, Any]) -> Maker:
+    """A maker with settings that must be known, and others that are given if they are."""
+    if ":" not in use and use not in generators():
+        names = ", ".join(sorted(generators()))
+        raise SettingError(f"generator ({use!r}) must be module:Class or one of {names}")
+    kind = find_class(use)
+    try:
+        parameters = signature(kind).parameters
+    except (TypeError, ValueError):
+        parameters = signature(lambda **_: None).parameters
+    if not any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
+        for name in settings:
+            if name not in parameters:
+                known = ", ".join(parameters) or "none"
+                raise SettingError(f"{name} is no setting of {use!r}; it has {known}")
+    more = {
+        name: value
+        for name, value in offered.items()
+        if value is not None and name not in settings and takes(kind, name)
+    }
+    return Maker(use, {**settings, **more})
+
+
+def audit_generator(
+    generator: Annotated[str, typer.Argument(help="Installed generator, or module:Class.")],
+    epsilon: Annotated[
+        float, typer.Option(help="Its epsilon; the claim, where it keeps no ledger.")
+    ] = 1.0,
+    delta: Annotated[float | None, typer.Option(help="Its delta; the same.")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other setting, e.g. --set degree=2; repeatable."),
+    ] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Neighbouring tables: {', '.join(PAIRS)}; repeatable."),
+    ] = None,
+    tables: Annotated[
+        tuple[Path, Path] | None, typer.Option(help="Your own pair of neighbouring tables.")
+    ] = None,
+    schema: Annotated[Path | None, typer.Option(help="Their declared domain (YAML).")] = None,
+    neighbours: Annotated[
+        str | None, typer.Option(help="replace-one or add-remove; default: the generator's.")
+    ] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option(help="Text that stands for a missing value; repeatable.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Fits on each table.")] = DEFAULT_RUNS,
+    box: Annotated[
+        str, typer.Option(help="white (released numbers), black (drawn rows) or both.")
+    ] = "both",
+    rows: Annotated[int, typer.Option(help="Rows drawn from each fit.")] = SAMPLE_ROWS,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the audit; each fit has one of its own.")] = 0,
+    secure: Annotated[bool, typer.Option(help="Fit without seeds, as for a release.")] = False,
+    folder: Annotated[
+        Path | None, typer.Option(help="Keep the runs there, and go on with those that are.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--json", help="All figures, as JSON.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the JSON.")] = False,
+) -> None:
+    """Test a generator's privacy claim on neighbouring tables; exit code 1 if it is refuted."""
+    files = [*(tables or ()), schema]
+    check_apart(files, [output])
+    Budget(epsilon, delta or 0.0)  # refuses what is no claim
+    given = dict(_setting(text) for text in setting or ())
+    offered = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "threads": 1}
+    make = maker(generator, given, offered)
+    _check(tables, schema, pair, rows, jobs, seed)
+    with ExitStack() as open_files:
+        written = open_files.enter_context(atomic_path(output)) if output else None
+        stated = probe(make, (pair or DEFAULT_PAIRS)[0], None if secure else seed)
+        claim = claim_of(stated, otherwise=(epsilon, delta or 0.0), relation=neighbours)
+        wanted: list[Pair | str] = list(pair or (() if tables else DEFAULT_PAIRS))
+        if tables and schema:
+            relation = claim.relation or DEFAULT_RELATION
+            wanted.append(read_pair(*tables, schema, relation, claim.unit, missing or ()))
+        bars = open_files.enter_context(progress_bars(quiet, MofNCompleteColumn()))
+        bar = bars.add_task(f"audit {generator}: fits", total=None)
+        result = audit(
+            make,
+            wanted,
+            claim=claim,
+            runs=runs,
+            boxes=("white", "black") if box == "both" else (box,),
+            seed=seed,
+            jobs=jobs or os.cpu_count() or 1,
+            secure=secure,
+            rows=rows,
+            folder=folder,
+            name=generator,
+            identity=make.identity,
+            progress=lambda done, total: bars.update(bar, completed=done, total=total),
+        )
+        result.about["settings"] = make.settings
+        if written:
+            text = json.dumps(result.to_dict(), indent=2, allow_nan=False)
+            written.write_text(text + "\n", encoding="utf-8")
+    if not quiet:
+        show(result)
+        if output:
+            messages.print(f"Figures written to {escape(str(output))}", soft_wrap=True)
+    if result.refuted:
+        raise typer.Exit(1)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, value = assignment("--set", text)
+    return name.replace("-", "_"), load_yaml(value)
+
+
+def _check(
+    tables: tuple[Path, Path] | None,
+    schema: Path | None,
+    pair: list[str] | None,
+    rows: int,
+    jobs: int | None,
+    seed: int,
+) -> None:
+    if (tables is None) != (schema is None):
+        lone, other = ("--tables", "--schema") if schema is None else ("--schema", "--tables")
+        raise SettingError(f"{lone} needs {other}: two neighbouring tables and their domain")
+    for name in pair or ():
+        if name not in PAIRS:
+            raise SettingError(f"pair ({name!r}) must be one of {', '.join(PAIRS)}")
+    for name, value, least in (("rows", rows, 1), ("jobs", jobs or 1, 1), ("seed", seed, 0)):
+        if value < least:
+            raise SettingError(f"{name} ({value}) must be {least} or more")
+
+
+def show(result: Audit) -> None:
+    """Print what was claimed, what was seen, and the verdict."""
+    claim = result.claim
+    table = Table("pair", "box", "what", "lower bound", "claim allows", "best event")
+    for finding in [*result.findings, *result.control]:
+        what = finding.quantity
+        if what == "epsilon" and finding.delta != claim.delta:
+            what += f" at delta {finding.delta:g}"
+        limit = "-" if finding.limit is None else f"{finding.limit:.3g}"
+        bound = f"{finding.bound:.3g}"
+        hits = f"{finding.hits[0]} : {finding.hits[1]} of {finding.runs}"
+        style = "red" if finding.refuted else None
+        event = escape(f"{finding.event} ({hits})")
+        table.add_row(finding.pair, finding.box, what, bound, limit, event, style=style)
+    screen.print(table)
+    lines = [
+        ("claim", f"{claim} ({_who(claim.source)}); proved: {claim.proved or 'nothing'}"),
+        ("lower bound", f"epsilon {result.lower_bound:.3g} with confidence 95 %"),
+        ("ceiling", f"epsilon {result.ceiling:.3g}: what {result.runs} runs a table can show"),
+        ("control", f"{result.control[0].bound:.3g} seen where epsilon is {claim.epsilon:g}"),
+        (
+            "false alarms",
+            f"a true claim is refuted in less than 1 of {1 / FALSE_ALARM:,.0f} audits",
+        ),
+    ]
+    for heading, text in lines:
+        screen.print(f"{heading:>12}: {escape(text)}", soft_wrap=True, highlight=False)
+    for text in result.notes:
+        screen.print(f"{'note':>12}: {escape(text)}", soft_wrap=True, highlight=False)
+    style = STYLES.get(result.verdict, "green")
+    said = f"[bold {style}]{result.verdict}[/]: {escape(result.reason)}"
+    screen.print(f"{'verdict':>12}: {said}", soft_wrap=True, highlight=False)
+
+
+def _who(source: str) -> str:
+    return "its ledger" if source == "ledger" else "as given"

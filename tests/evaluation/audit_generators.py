@@ -1,0 +1,75 @@
+"""Generators of known privacy, small and fast, for the tests of audits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley import Budget, Ledger, Schema
+from copula_shirley.domain import Grid, to_numbers
+from copula_shirley.noise import SeededNoise
+
+
+class NoisyHistogram:
+    """Counts of one column with discrete Laplace noise: exactly epsilon-DP.
+
+    ``factor`` shrinks the noise without telling the ledger.
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        *,
+        column: int = 0,
+        neighbours: str = "add-remove",
+        factor: float = 1.0,
+        random_state: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.column = column
+        self.neighbours = neighbours
+        self.factor = factor
+        self.random_state = random_state
+
+    def fit(self, table: pd.DataFrame, schema: Schema) -> NoisyHistogram:
+        rng = np.random.default_rng(self.random_state)
+        column = schema.columns[self.column]
+        self.ledger_ = Ledger(
+            Budget(self.epsilon), claimed=Budget(self.epsilon), neighbours=self.neighbours
+        )
+        self.ledger_.charge("histogram", column.name, "discrete laplace", self.epsilon)
+        scale = self.factor * self.ledger_.sensitivity().l1 / self.epsilon
+        codes = Grid((column,)).codes({column.name: to_numbers(column, table[column.name])})
+        counts = np.bincount(codes[column.name], minlength=column.size)
+        self.counts_ = SeededNoise(rng).laplace(counts, scale)
+        self._name, self._rng = column.name, rng
+        return self
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {}, {"counts": self.counts_}
+
+    def sample(self, n: int) -> pd.DataFrame:
+        mass = np.maximum(self.counts_, 0) + 1e-9
+        return pd.DataFrame({self._name: self._rng.choice(len(mass), n, p=mass / mass.sum())})
+
+
+class Copies:
+    """Draws the rows themselves; no ledger, no white box."""
+
+    def fit(self, table: pd.DataFrame) -> None:
+        self.table = table
+
+    def sample(self, n: int) -> pd.DataFrame:
+        return self.table.iloc[np.arange(n) % len(self.table)].reset_index(drop=True)
+
+
+class Constant:
+    """Looks at nothing."""
+
+    def fit(self, table: pd.DataFrame) -> None:
+        self.columns = table.columns
+
+    def sample(self, n: int) -> pd.DataFrame:
+        return pd.DataFrame(np.zeros((n, len(self.columns)), dtype=int), columns=self.columns)

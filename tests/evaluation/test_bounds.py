@@ -1,0 +1,100 @@
+"""Bounds on epsilon, rho and mu, against hand-computed and exact values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import binom, binomtest, norm
+
+from evaluation.bounds import (
+    ceiling,
+    ends,
+    epsilon_lower,
+    gaussian_epsilon,
+    gaussian_mu,
+    mu_lower,
+    rho_lower,
+)
+
+
+@pytest.mark.parametrize("runs", [7, 50])
+def test_ends_are_those_of_the_exact_binomial_test(runs: int) -> None:
+    low, high = ends(runs, 0.05)
+    for hits in range(runs + 1):
+        interval = binomtest(hits, runs).proportion_ci(0.95, method="exact")
+        assert low[hits] == pytest.approx(interval.low, abs=1e-12)
+        assert high[hits] == pytest.approx(interval.high, abs=1e-12)
+
+
+def test_the_bound_by_hand() -> None:
+    # no hit in 100: the upper end is 1 - 0.025^(1/100); 100 hits: the lower end is 0.025^(1/100)
+    end = 0.025 ** (1 / 100)
+    assert float(epsilon_lower(100, 0, 100, 0.0, 0.05)) == pytest.approx(math.log(end / (1 - end)))
+    by_hand = math.log((end - 0.01) / (1 - end))
+    assert float(epsilon_lower(100, 0, 100, 0.01, 0.05)) == pytest.approx(by_hand)
+    assert float(epsilon_lower(0, 100, 100, 0.0, 0.05)) == 0.0
+    assert float(epsilon_lower(50, 50, 100, 0.0, 0.05)) == 0.0
+
+
+@pytest.mark.parametrize("runs", [100, 1_000, 10_000])
+def test_the_ceiling_is_about_the_logarithm_of_the_runs_over_3_69(runs: int) -> None:
+    assert ceiling(runs, 0.0, 0.05) == pytest.approx(math.log(runs / 3.69), abs=0.03)
+    assert ceiling(runs, 0.01, 0.05) < ceiling(runs, 0.0, 0.05)
+    assert ceiling(runs, 0.0, 0.001) < ceiling(runs, 0.0, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "delta"), [(0.5, 0.2, 0.0), (0.9, 0.3, 0.05), (0.05, 0.01, 0.0)]
+)
+@pytest.mark.parametrize("alpha", [0.05, 0.001])
+def test_the_bound_is_wrong_no_more_often_than_alpha(
+    p: float, q: float, delta: float, alpha: float
+) -> None:
+    """Exactly: the chance of all pairs of counts whose bound is above the truth."""
+    runs = 40
+    truth = math.log((p - delta) / q)
+    more, fewer = np.meshgrid(np.arange(runs + 1), np.arange(runs + 1), indexing="ij")
+    chance = binom.pmf(more, runs, p) * binom.pmf(fewer, runs, q)
+    wrong = chance[epsilon_lower(more, fewer, runs, delta, alpha) > truth].sum()
+    assert wrong <= alpha
+
+
+def test_rho_by_hand_is_a_divergence_of_two_coins() -> None:
+    runs = 30
+    low, high = ends(runs, 0.05)
+    p, q = low[28], high[4]
+    kl = p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
+    second = math.log(p**2 / q + (1 - p) ** 2 / (1 - q)) / 2  # D_2 / 2
+    assert float(rho_lower(28, 4, runs, 0.05)) >= max(kl, second) - 1e-12
+    assert float(rho_lower(28, 4, runs, 0.05)) <= kl * 1.2
+    assert float(rho_lower(4, 28, runs, 0.05)) == 0.0
+
+
+@pytest.mark.parametrize("mu", [0.2, 1.0, 3.0])
+def test_gaussian_events_never_show_more_than_their_rho_and_mu(mu: float) -> None:
+    """With a million runs the ends are almost the chances themselves."""
+    runs = 1_000_000
+    cuts = np.linspace(-2, 2 + mu, 41)
+    more = np.rint(norm.sf(cuts - mu) * runs).astype(int)
+    fewer = np.rint(norm.sf(cuts) * runs).astype(int)
+    rho = rho_lower(more, fewer, runs, 0.05)
+    assert rho.max() <= mu**2 / 2
+    assert rho.max() >= 0.55 * mu**2 / 2
+    bound = mu_lower(more, fewer, runs, 0.05)
+    assert bound.max() <= mu
+    assert bound.max() == pytest.approx(mu, abs=0.02)
+
+
+@pytest.mark.parametrize(("mu", "delta"), [(0.5, 1e-2), (1.0, 1e-6), (3.0, 1e-9)])
+def test_gaussian_epsilon_by_integration(mu: float, delta: float) -> None:
+    epsilon = gaussian_epsilon(mu, delta)
+
+    def excess(x: float) -> float:
+        return max(float(norm.pdf(x - mu)) - math.exp(epsilon) * float(norm.pdf(x)), 0.0)
+
+    start = epsilon / mu + mu / 2  # where the two densities cross
+    assert quad(excess, start, start + 12, epsabs=1e-14)[0] == pytest.approx(delta, rel=1e-3)
+    assert gaussian_mu(epsilon, delta) == pytest.approx(mu, rel=1e-6)
