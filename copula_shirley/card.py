@@ -96,7 +96,7 @@ def randomness_of(ledger: Ledger) -> str:
     """The kind of randomness of a fit, a key of ``RANDOMNESS``."""
     if not ledger.spends:
         return "none"
-    if ledger.seeded or "not for release" in ledger.randomness:
+    if ledger.seeded or "seeded:" in ledger.randomness:
         return "seeded"
     return "secure" if ledger.randomness.startswith("OpenDP ") else "float"
 

@@ -315,7 +315,7 @@ def _settings(model: Generator) -> list[str]:
             found.append(f"the ledger's {name} ({said}) is not that of the settings ({true})")
     missing = [use for use in opened.unprotected if use not in ledger.unprotected]
     found += [f"the ledger does not name an unprotected use: {use.what}" for use in missing]
-    if ledger.seeded != ("not for release" in ledger.randomness) and ledger.spends:
+    if ledger.seeded != ("seeded:" in ledger.randomness) and ledger.spends:
         found.append("the ledger says both that the noise is seeded and that it is not")
     return found
 

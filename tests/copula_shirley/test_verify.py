@@ -262,7 +262,7 @@ FORGERIES = {
     another_answer: "noise|transcript|follows from the answers",
     fractions: "whole numbers|follows from the answers",
     another_sigma: "noise",
-    another_share: "share",
+    another_share: "share|follows from the answers",
     card_meaning: "'meaning'",
     card_hash: "'settings_sha256'",
     card_words: "words",
@@ -323,8 +323,8 @@ def test_a_smaller_epsilon_does_not_explain_the_noise(
     assert "the ledger's totals follow from its entries" in verdict.passed
     assert not verdict.fits
     # with 0.1 the algorithm would not even have asked for the same tables
-    expected = "its noise" if epsilon == 0.99 else "no model of these settings"
-    assert any(expected in text for text in verdict.faults), verdict.faults
+    said = "its noise|no model of these settings" if epsilon == 0.99 else "no model of these"
+    assert any(re.search(said, text) for text in verdict.faults), verdict.faults
 
 
 def test_restated_noise_is_not_the_noise_that_is_there(tmp_path: Path) -> None:
