@@ -19,11 +19,12 @@ from scipy.special import ndtr, ndtri
 from baselines.base import SIZE_SHARE, Baseline
 from copula_shirley.api import Progress, RandomState, Rows
 from copula_shirley.domain import FloatArray, Grid
-from copula_shirley.errors import SettingError
+from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.histograms import count_cells, to_mass
 from copula_shirley.margins import TRIM, Margin
 from copula_shirley.mechanisms import NumpyNoise
 from copula_shirley.privacy import Budget, Ledger, Sensitivity, check_epsilon
+from copula_shirley.restoring import floats, restored_margin
 from copula_shirley.schema import OnUnknown, Schema
 
 #: Eigenvalues of a repaired correlation matrix are at least this.
@@ -252,10 +253,12 @@ class DPCopula(Baseline):
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self._grid = Grid(self.schema_)
         self._margins = {
-            name: Margin(np.arange(size, dtype=float), arrays[f"cumulative_{i}"])
+            name: restored_margin(np.arange(size, dtype=float), arrays[f"cumulative_{i}"])
             for i, (name, size) in enumerate(self._grid.sizes.items())
         }
-        self._correlation = arrays["correlation"]
+        self._correlation = floats(arrays["correlation"], (len(self._margins),) * 2)
+        if not np.allclose(np.diag(self._correlation), 1.0):
+            raise ArtefactError("its correlations must be 1 on the diagonal")
 
 
 # -- parts ---------------------------------------------------------------------------

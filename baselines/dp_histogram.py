@@ -14,6 +14,7 @@ from copula_shirley.histograms import count_cells, to_mass
 from copula_shirley.margins import Margin
 from copula_shirley.mechanisms import check_mechanism
 from copula_shirley.privacy import Budget, Ledger, check_epsilon
+from copula_shirley.restoring import restored_margin
 from copula_shirley.schema import OnUnknown, Schema
 
 
@@ -123,6 +124,6 @@ class DPHistogram(Baseline):
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self._grid = Grid(self.schema_)
         self._margins = {
-            name: Margin(np.arange(size, dtype=float), arrays[f"cumulative_{i}"])
+            name: restored_margin(np.arange(size, dtype=float), arrays[f"cumulative_{i}"])
             for i, (name, size) in enumerate(self._grid.sizes.items())
         }

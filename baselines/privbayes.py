@@ -20,10 +20,11 @@ from baselines.base import SIZE_SHARE, Baseline
 from baselines.network import Joint, consistent, plot_network
 from copula_shirley.api import Progress, RandomState, Rows
 from copula_shirley.domain import FloatArray, Grid
-from copula_shirley.errors import SettingError
+from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.histograms import count_cells
 from copula_shirley.mechanisms import NumpyNoise
 from copula_shirley.privacy import Budget, Ledger, check_epsilon
+from copula_shirley.restoring import floats
 from copula_shirley.schema import Column, OnUnknown, Schema
 
 Codes = dict[str, NDArray[np.intp]]
@@ -271,10 +272,17 @@ class PrivBayes(Baseline):
 
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self._grid = Grid(self._coarse(self.schema_))
-        self.joints_ = [
-            Joint(tuple(columns), arrays[f"joint_{i}"])
-            for i, columns in enumerate(state["columns"])
-        ]
+        self.joints_ = []
+        known: set[str] = set()
+        for i, columns in enumerate(state["columns"]):
+            shape = tuple(self._grid.sizes[name] for name in columns)
+            mass = floats(arrays[f"joint_{i}"], shape)
+            if not known.issuperset(columns[:-1]) or columns[-1] in known or np.any(mass < 0):
+                raise ArtefactError("its network must draw every column once, after its parents")
+            known.add(columns[-1])
+            self.joints_.append(Joint(tuple(columns), mass))
+        if known != set(self.schema_.names):
+            raise ArtefactError("its network must draw every column once, after its parents")
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """The network: each column with its parents."""

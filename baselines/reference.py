@@ -39,6 +39,7 @@ class Real(_Reference):
 
     name: ClassVar[str] = "real"
     publishable: ClassVar[bool] = False
+    provable: ClassVar[bool] = False
 
     def _fit(
         self,

@@ -40,6 +40,7 @@ def log_delta(rho: float, epsilon: float) -> float:
     return float(min(best.fun, 0.0))
 
 
+@lru_cache(4096)
 def epsilon_of(rho: float, delta: float) -> float:
     """The epsilon of rho-zCDP at a given delta; never too small.
 

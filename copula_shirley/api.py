@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -19,11 +21,13 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from copula_shirley import artefact, domain
+from copula_shirley import artefact, domain, restoring
+from copula_shirley.card import card_of
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.privacy import Ledger
 from copula_shirley.schema import Column, Schema
+from copula_shirley.seal import check_seal
 
 #: Told the name of the stage and the share of the work that is done.
 Progress = Callable[[str, float], None]
@@ -31,6 +35,8 @@ RandomState = int | np.random.Generator | None
 #: Rows drawn at a time; it bounds the memory of ``sample_chunks``.
 CHUNK = 50_000
 ENTRY_POINTS = "copula_shirley.generators"
+#: Letters of the reason why a file is refused.
+LONGEST_REASON = 300
 #: Sets the seeds of sampling apart from those of fitting.
 SAMPLING = 0x5A3B1E
 
@@ -52,9 +58,15 @@ class Generator(BaseEstimator, ABC):
     name: ClassVar[str]
     #: Whether rows drawn from it may be published at all.
     publishable: ClassVar[bool] = True
+    #: Whether a fit with noise and a declared domain proves anything about the whole release.
+    provable: ClassVar[bool] = True
     ledger_: Ledger
     schema_: Schema
     n_rows_: int
+    #: Made when it is asked for, or read from a file.
+    _card: dict[str, Any] | None = None
+    #: Versions of what made a model that has no card.
+    _made_with: dict[str, str] | None = None
     #: Set by subclasses in ``__init__``.
     on_unknown: Any
     random_state: Any
@@ -107,6 +119,10 @@ class Generator(BaseEstimator, ABC):
         """The number of rows that the model remembers; it must not betray a private one."""
         return rows
 
+    def _contradictions(self) -> list[str]:
+        """What the ledger says otherwise than what was learnt; for ``shirley verify``."""
+        return []
+
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
         """The dtype in which the model stores a column; it must not betray a private one."""
         return domain.storage(column, series)
@@ -157,6 +173,7 @@ class Generator(BaseEstimator, ABC):
             why = "the most rows per person were counted, not declared"
             ledger.record_unprotected("domain", f"max_rows of {schema.person}", why)
         self._forget()
+        self._card = self._made_with = None
         self._sampling_rng = sampling
         self._fit(Rows.of(table, schema), ledger, fit_rng, report)
         self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}
@@ -202,6 +219,8 @@ class Generator(BaseEstimator, ABC):
         n = self.n_rows_ if n is None else n
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
             raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
+        if n > restoring.MOST_ROWS:
+            raise SettingError(f"n ({n!r:.30}) must be at most {restoring.MOST_ROWS}")
         rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
         return self._chunks(int(n), rng, given)
 
@@ -230,6 +249,10 @@ class Generator(BaseEstimator, ABC):
         self._check_fitted()
         if not self.publishable:
             raise SettingError(f"a {self.name} model holds the rows themselves; it is never saved")
+        artefact.write(path, *self._contents())
+
+    def _contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Header and arrays of the file of this model."""
         state, arrays = self._state()
         header = {
             "generator": self.name,
@@ -239,32 +262,88 @@ class Generator(BaseEstimator, ABC):
             "dtypes": self.dtypes_,
             "rows": self.n_rows_,
             "ledger": self.ledger_.to_dict(),
+            "card": self.card(),
             "model": state,
         }
-        artefact.write(path, header, arrays)
+        return header, arrays
+
+    def card(self) -> dict[str, Any]:
+        """The privacy card: what was promised, and what it means for a person.
+
+        That of a model out of a file is the one that came with it.
+        """
+        self._check_fitted()
+        if self._card is None:
+            self._card = card_of(self)
+        return deepcopy(self._card)
 
 
-def load(path: str | Path) -> Generator:
-    """Read a fitted model that ``save`` wrote."""
+def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
+    """Read a fitted model that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+    kind : type, optional
+        The class of the model, where it is not installed as an entry point.
+    """
     header, arrays = artefact.read(path)
+    check_seal(path)
+    return _restored(path, header, arrays, kind)
+
+
+def _restored(
+    path: str | Path,
+    header: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    kind: type[Generator] | None = None,
+) -> Generator:
+    """The model of a file's header and arrays."""
     try:
-        generator = find_generator(header["generator"])(**header["settings"])
-        generator.settings_ = header["settings"]
-        generator.schema_ = Schema.from_dict(header["schema"])
-        generator.columns_ = header["columns"]
-        generator.dtypes_ = header["dtypes"]
-        generator.n_rows_ = header["rows"]
-        generator._sampling_rng = np.random.default_rng()
-        generator._restore(header["model"], arrays)
-        generator.ledger_ = Ledger.from_dict(header["ledger"])
-    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-        raise ArtefactError(f"{str(path)!r} is damaged: {error}") from None
+        with np.errstate(all="ignore"):
+            return _checked(header, arrays, kind)
+    except Exception as error:  # whatever a bent file leads to, the file is at fault
+        reason = " ".join(str(error).split())[:LONGEST_REASON] or type(error).__name__
+        raise ArtefactError(f"{str(path)!r} is damaged: {reason}") from None
+
+
+def _checked(
+    header: dict[str, Any], arrays: dict[str, np.ndarray], kind: type[Generator] | None
+) -> Generator:
+    """The generator that a file describes, checked until it is known to draw."""
+    restoring.check_header(header)
+    if kind is not None and header["generator"] != kind.name:
+        raise ArtefactError(f"the model is a {header['generator']}, not a {kind.name}")
+    generator = (kind or find_generator(header["generator"]))(**header["settings"])
+    schema = Schema.from_dict(header["schema"])
+    restoring.check_columns(schema, header["columns"], header["dtypes"])
+    generator._check_settings(schema)
+    generator.settings_, generator.schema_ = header["settings"], schema
+    generator.columns_, generator.dtypes_ = header["columns"], header["dtypes"]
+    generator.n_rows_ = header["rows"]
+    generator._sampling_rng = np.random.default_rng()
+    generator._restore(header["model"], arrays)
+    generator.ledger_ = Ledger.from_dict(header["ledger"])
+    generator._card = header.get("card")
+    if generator._card is None:  # older than the card: what made it was not written down
+        generator._made_with = {"copula-shirley": str(header.get("copula-shirley"))}
+    if sorted(generator.ledger_.domains) != sorted(schema.names):
+        raise ArtefactError("its ledger must be about the columns of its schema")
+    generator.tables()
+    for rows in generator._chunks(restoring.TRIAL, np.random.default_rng(0), None):
+        restoring.check_draws(rows, schema)
     return generator
+
+
+@cache
+def _installed() -> dict[str, Any]:
+    """Looked up once: the files of every installed package are read for it."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
 
 
 def generators() -> dict[str, Any]:
     """Entry points of all installed generators, by name."""
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    return dict(_installed())
 
 
 def find_generator(name: str) -> type[Generator]:

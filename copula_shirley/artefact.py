@@ -1,27 +1,27 @@
 """Fitted models as files: one zip with JSON and npy arrays, no pickle, no row.
 
-The file is a valid ``.npz`` with one more member, ``model.json``, which carries
-the format version. It is written beside its destination and then moved there,
-so that a reader never sees half of it.
+The file is a valid ``.npz`` with one more member, ``model.json``, which carries the format
+version, and ends in a digest (``copula_shirley.seal``). It is written beside its destination and
+then moved there, so that a reader never sees half of it.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import os
-import tempfile
 import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from copula_shirley.archive import pack, parse_array, parse_json, unpack
 from copula_shirley.errors import ArtefactError
+from copula_shirley.files import atomic_path, atomic_paths
+from copula_shirley.seal import BLANK, close_seal
+
+__all__ = ["atomic_path", "atomic_paths", "read", "write"]
 
 FORMAT = 1
 HEADER = "model.json"
@@ -32,35 +32,36 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 def write(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write header and arrays to one file."""
     about = {"format": FORMAT, "copula-shirley": version("copula-shirley"), **header}
-    with atomic_path(path) as partial, zipfile.ZipFile(partial, "w") as file:
+    # in memory first: zipfile cannot close a file on a disk that is full
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as file:
+        file.comment = BLANK
         _member(file, HEADER, json.dumps(about, indent=1, allow_nan=False).encode())
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.save(buffer, array, allow_pickle=False)
             _member(file, f"{name}.npy", buffer.getvalue())
+    with atomic_path(path) as partial:
+        partial.write_bytes(whole.getbuffer())
+        close_seal(partial)
 
 
 def _member(file: zipfile.ZipFile, name: str, content: bytes) -> None:
-    file.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED)
+    about = zipfile.ZipInfo(name, EPOCH)
+    about.create_system = 3  # the same bytes on every system
+    pack(file, about, content)
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read header and arrays, or raise one ``ArtefactError``."""
     where = repr(str(path))
+    members = unpack(path, HEADER)
     try:
-        with zipfile.ZipFile(path) as file:
-            members = {name: file.read(name) for name in file.namelist()}
-        header = json.loads(members.pop(HEADER))
-    except FileNotFoundError:
-        raise ArtefactError(f"{where} does not exist") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError):
-        raise ArtefactError(f"{where} is not a whole model file; it may be truncated") from None
-    except (KeyError, ValueError, NotImplementedError, RuntimeError):
+        header = parse_json(members.pop(HEADER))
+    except (ValueError, RecursionError):
         raise ArtefactError(f"{where} is a zip file but not a model of this project") from None
-    except OSError as error:
-        raise ArtefactError(f"{where} cannot be read: {error.strerror or error}") from None
     found = header.get("format") if isinstance(header, dict) else None
-    if not isinstance(found, int):
+    if type(found) is not int or found < 1:
         raise ArtefactError(f"{where} is a zip file but not a model of this project")
     if found > FORMAT:
         raise ArtefactError(
@@ -69,33 +70,8 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         )
     try:
         arrays = {
-            name.removesuffix(".npy"): np.load(io.BytesIO(content), allow_pickle=False)
-            for name, content in members.items()
+            name.removesuffix(".npy"): parse_array(content) for name, content in members.items()
         }
-    except (ValueError, EOFError, OSError):
+    except ValueError:
         raise ArtefactError(f"{where} is damaged: an array cannot be read") from None
     return header, arrays
-
-
-@contextmanager
-def atomic_path(path: str | Path) -> Iterator[Path]:
-    """Give a path to write to; on success it becomes ``path``, else it vanishes."""
-    target = Path(path)
-    if target.is_dir():
-        raise ArtefactError(f"{str(path)!r} cannot be written: it is a folder")
-    try:
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=".partial", dir=target.parent
-        )
-    except OSError as error:
-        raise ArtefactError(f"{str(path)!r} cannot be written: {error.strerror}") from None
-    os.close(handle)
-    partial = Path(name)
-    try:
-        yield partial
-        umask = os.umask(0)
-        os.umask(umask)
-        partial.chmod(0o666 & ~umask)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The ``shirley`` command: schema, plan, fit, sample, synthesize, inspect, and installed ones.
+"""The ``shirley`` command: schema, plan, fit, sample, synthesize, inspect, verify, and others.
 
 Errors are one line on stderr and exit code 2; nothing is half-written.
 """
@@ -6,37 +6,36 @@ Errors are one line on stderr and exit code 2; nothing is half-written.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import warnings
-from contextlib import ExitStack
-from importlib.metadata import entry_points
+from collections.abc import Callable
 from json import dumps
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
-from copula_shirley.api import Generator, load
 from copula_shirley.artefact import atomic_path
-from copula_shirley.conditions import given_from_texts
+from copula_shirley.card_files import with_cards, written_with_cards
+from copula_shirley.ending import clean_ending, drop_output, flush_output, one_line
 from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
-from copula_shirley.planning import plan as make_plan
-from copula_shirley.privacy import Ledger
-from copula_shirley.private_vine import PrivateVine
+from copula_shirley.files import finished
+from copula_shirley.installed import LazyGroup
 from copula_shirley.request import (
     DEFAULT_MODEL,
     Data,
     Delta,
     Domain,
     Epsilon,
+    EscapeFormulas,
     Given,
     Missing,
     NeighbourNames,
+    NoCard,
     Quiet,
     Request,
     Rows,
@@ -47,10 +46,15 @@ from copula_shirley.request import (
     shares_request,
 )
 from copula_shirley.schema import Schema, draft_notes
-from copula_shirley.tables import check_extension, read_table, write_table
+from copula_shirley.tables import check_extension, formulas, read_table, write_table
 from copula_shirley.terminal import check_apart, messages, note, progress_bars, screen
 
+if TYPE_CHECKING:  # what takes seconds to import is imported by the commands that need it
+    from copula_shirley.api import Generator
+    from copula_shirley.privacy import Ledger
+
 app = typer.Typer(
+    cls=LazyGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,  # a traceback with locals would print private values
@@ -99,6 +103,8 @@ def plan(
         "neighbours": neighbours,
         "domain": domain,
     }
+    from copula_shirley.planning import plan as make_plan  # noqa: PLC0415  (slow)
+
     generator = generator_from(DEFAULT_MODEL, epsilon, None, settings)
     planned = make_plan(Schema.read(schema_file), rows, **generator.get_params())
     if json:
@@ -119,10 +125,13 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
 ) -> None:
     """Fit a generator to a table and save it."""
-    check_apart([asked.data, asked.schema_file], [output])
-    with atomic_path(output) as partial:
-        _fit(asked)
-        asked.generator.save(partial)
+    check_apart(
+        [asked.data, asked.schema_file, asked.releases], with_cards([output], asked.no_card)
+    )
+    with written_with_cards([output], asked.no_card) as files:
+        _fit(asked, output.name)
+        asked.generator.save(files.paths[0])
+        files.add_cards(asked.generator)
     _conclude(asked, f"Model written to {output}")
 
 
@@ -133,17 +142,24 @@ def sample(
     rows: Rows = None,
     given: Given = None,
     seed: Seed = None,
+    no_card: NoCard = False,
+    escape_formulas: EscapeFormulas = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw synthetic rows from a saved model."""
+    """Draw synthetic rows from a saved model; that costs no privacy, as often as one likes."""
     kind = check_extension(output)
-    check_apart([model], [output])
+    check_apart([model], with_cards([output], no_card))
+    from copula_shirley.api import load  # noqa: PLC0415  (slow)
+    from copula_shirley.conditions import given_from_texts  # noqa: PLC0415  (slow)
+
     generator = load(model)
     wanted = given_from_texts(given or (), generator.schema_)
-    with atomic_path(output) as partial:
-        _draw(generator, rows, seed, partial, kind, quiet, wanted)
+    with written_with_cards([output], no_card) as files:
+        _draw(generator, rows, seed, files.paths[0], kind, quiet, wanted, escape_formulas)
+        files.add_cards(generator)
     if not quiet:
-        messages.print(f"Synthetic rows written to {output}")
+        _note_formulas(generator, kind, escape_formulas)
+        messages.print(f"Synthetic rows written to {escape(one_line(str(output)))}")
 
 
 @app.command()
@@ -154,22 +170,28 @@ def synthesize(
     rows: Rows = None,
     given: Given = None,
     save_model: Annotated[Path | None, typer.Option(help="Keep the fitted model here.")] = None,
+    escape_formulas: EscapeFormulas = False,
 ) -> None:
     """Fit a generator and draw synthetic rows in one go."""
     kind = check_extension(output)
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
-    check_apart([asked.data, asked.schema_file], [output, save_model])
+    outputs = [output, save_model] if save_model else [output]
+    check_apart([asked.data, asked.schema_file, asked.releases], with_cards(outputs, asked.no_card))
+    from copula_shirley.conditions import given_from_texts  # noqa: PLC0415  (slow)
+
     if given and asked.declared is not None:  # what can be wrong shows before the fit
         given_from_texts(given, asked.declared)
-    with ExitStack() as files:
-        table_file = files.enter_context(atomic_path(output))
-        model_file = files.enter_context(atomic_path(save_model)) if save_model else None
-        _fit(asked)
-        if model_file:
-            asked.generator.save(model_file)
+    with written_with_cards(outputs, asked.no_card) as files:
+        _fit(asked, output.name)
+        if save_model:
+            asked.generator.save(files.paths[1])
         wanted = given_from_texts(given or (), asked.generator.schema_)
-        _draw(asked.generator, rows, None, table_file, kind, asked.quiet, wanted)
+        out = files.paths[0]
+        _draw(asked.generator, rows, None, out, kind, asked.quiet, wanted, escape_formulas)
+        files.add_cards(asked.generator)
+    if not asked.quiet:
+        _note_formulas(asked.generator, kind, escape_formulas)
     _conclude(asked, f"Synthetic rows written to {output}")
 
 
@@ -177,16 +199,23 @@ def synthesize(
 def inspect(
     model: Annotated[Path, typer.Argument(help="Model file that 'shirley fit' wrote.")],
     plot: Annotated[Path | None, typer.Option(help="Draw the vine's trees, e.g. tree.png.")] = None,
+    card: Annotated[Path | None, typer.Option(help="Write the privacy card, e.g. c.html.")] = None,
     json: Annotated[bool, typer.Option("--json", help="The ledger as JSON.")] = False,
 ) -> None:
-    """Show a model's privacy ledger and its vine."""
-    if json and plot:
-        raise SettingError("--json and --plot cannot be asked for at once")
+    """Show a model's privacy card and ledger, and its vine."""
+    if json and (plot or card):
+        raise SettingError("--json and --plot or --card cannot be asked for at once")
+    check_apart([model], [plot, card])
+    from copula_shirley.api import load  # noqa: PLC0415  (slow)
+    from copula_shirley.card import checked_card  # noqa: PLC0415  (slow)
+    from copula_shirley.card_page import write_page  # noqa: PLC0415  (slow)
+
     generator = load(model)
     if json:
         sys.stdout.write(generator.ledger_.to_json() + "\n")
         return
     _print_ledger(generator.ledger_)
+    _print_card(checked_card(generator))
     for title, frame in generator.tables().items():
         table = Table(*frame.columns, title=title)
         for row in frame.itertuples(index=False):
@@ -195,6 +224,10 @@ def inspect(
     if plot:
         generator.plot(plot)
         messages.print(f"Drawn to {escape(str(plot))}")
+    if card:
+        with atomic_path(card) as partial:
+            write_page(partial, checked_card(generator), model.name, model)
+        messages.print(f"Card written to {escape(str(card))}")
 
 
 # -- parts of the commands -----------------------------------------------------
@@ -206,8 +239,31 @@ def _figure(cell: Any) -> str:
     return "" if cell is None or isnan(cell) else f"{cell:.4g}"
 
 
-def _fit(asked: Request) -> None:
-    """Read, check and fit; what is wrong with the input shows before the fit starts."""
+def _fit(asked: Request, what: str) -> None:
+    """Read, check and fit; what is wrong with the input shows before the fit starts.
+
+    With a release ledger the cost is reserved before a row is read.
+    """
+    if asked.releases is None:
+        _fit_table(asked, asked.generator.fit)
+        return
+    if asked.declared is None:
+        raise SettingError("schema (None) must be named with --schema for --releases")
+    from copula_shirley.releases import ReleaseLedger  # noqa: PLC0415  (slow)
+
+    ledger = ReleaseLedger.open(asked.releases)
+    with ledger.reserve(asked.generator, asked.declared, what) as reservation:
+        _fit_table(asked, lambda table, _, progress: reservation.fit(table, progress=progress))
+    if not asked.quiet:
+        messages.print(
+            f"Releases: {ledger.total} of {ledger.cap} in {escape(str(asked.releases))}",
+            soft_wrap=True,
+        )
+
+
+def _fit_table(asked: Request, fit_to: Callable[..., Generator]) -> None:
+    from copula_shirley.private_vine import PrivateVine  # noqa: PLC0415  (slow)
+
     if asked.declared is None and isinstance(asked.generator, PrivateVine):
         raise SettingError(
             "schema (None) must be named with --schema: what a file holds is no public domain. "
@@ -227,7 +283,7 @@ def _fit(asked: Request) -> None:
         warnings.simplefilter("always", PrivacyWarning)
         with progress_bars(asked.quiet) as bars:
             bar = bars.add_task("fit", total=1.0)
-            asked.generator.fit(
+            fit_to(
                 table,
                 schema_,
                 progress=lambda stage, share: bars.update(
@@ -247,18 +303,35 @@ def _draw(
     kind: str,
     quiet: bool,
     given: dict[str, Any],
+    escape_formulas: bool,
 ) -> None:
     total = generator.n_rows_ if rows is None else rows
     with progress_bars(quiet, MofNCompleteColumn()) as bars:
         bar = bars.add_task("sample: rows", total=total)
         chunks = generator.sample_chunks(rows, random_state=seed, given=given)
-        write_table(path, chunks, kind, lambda n: bars.advance(bar, n))
+        write_table(
+            path,
+            chunks,
+            kind,
+            lambda n: bars.advance(bar, n),
+            escape_formulas=escape_formulas,
+        )
+
+
+def _note_formulas(generator: Generator, kind: str, escaped: bool) -> None:
+    """Say so once if a spreadsheet would run what a CSV file holds; declared texts are public."""
+    found = formulas(generator.schema_) if kind == "csv" and not escaped else []
+    if found:
+        note(
+            f"column {found[0]!r} has texts that a spreadsheet would run as formulas "
+            "(they begin with = + - @, tab or CR); --escape-formulas puts a quote before them"
+        )
 
 
 def _conclude(asked: Request, text: str) -> None:
     if not asked.quiet:
         messages.print(_label(asked.generator.ledger_))
-        messages.print(text)
+        messages.print(escape(one_line(text)))
 
 
 def _label(ledger: Ledger) -> Table:
@@ -283,47 +356,76 @@ def _print_ledger(ledger: Ledger) -> None:
         screen.print(uses)
 
 
-def _add_installed_commands() -> None:
-    """Commands of packages above this one, and of outsiders: a typer function or app."""
-    for entry in entry_points(group="copula_shirley.commands"):
-        found = entry.load()
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=entry.name)
-        else:
-            app.command(entry.name)(found)
+def _print_card(card: dict[str, Any]) -> None:
+    """What the label means for a person, and what the model was made of."""
+    from copula_shirley.card import RANDOMNESS, percent  # noqa: PLC0415  (slow)
 
-
-_add_installed_commands()
+    table = Table("", "", title="Privacy card", show_header=False)
+    table.add_row("verdict", card["words"]["headline"])
+    for line in card["meaning"] or ():
+        table.add_row(
+            f"at {line['false_positives']:.0%} false alarms",
+            f"no attacker finds more than {percent(100 * line['most_true_positives'])}%",
+        )
+    table.add_row("randomness", RANDOMNESS[card["randomness"]])
+    table.add_row("settings", f"sha256 {card['settings_sha256'][:16]}")
+    table.add_row("schema", f"sha256 {card['schema_sha256'][:16]}")
+    table.add_row("made with", escape(", ".join(f"{k} {v}" for k, v in card["versions"].items())))
+    screen.print(table)
 
 
 def main() -> None:
     """Run the command; every fault of the input is one line and exit code 2."""
-    # a terminated command cleans up like an interrupted one
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with clean_ending():
+        try:
+            _run()
+        except SystemExit:
+            raise
+        except BrokenPipeError:  # nobody reads on, as in ``shirley schema data.csv | head -1``
+            drop_output()
+            raise SystemExit(1) from None
+        except (KeyboardInterrupt, typer.Abort):
+            kept = "what was written is whole" if finished else "nothing was written"
+            messages.print(f"stopped; {kept}", style="red")
+            raise SystemExit(130) from None
+        except Exception as error:
+            _tell(error)
+
+
+def _run() -> None:
+    finished.clear()
     try:
         code = app(standalone_mode=False)
-        if code == 130:  # what typer makes of an interrupt
-            raise KeyboardInterrupt
-        if isinstance(code, int) and code:  # a command that says how it went
-            raise SystemExit(code)
-    except ShirleyError as error:
+    finally:
+        flush_output()
+    if code == 130:  # what typer makes of an interrupt
+        raise KeyboardInterrupt
+    if isinstance(code, int) and code:  # a command that says how it went
+        raise SystemExit(code)
+
+
+def _tell(error: Exception) -> None:
+    """Say in one line what went wrong, and end."""
+    if isinstance(error, ShirleyError):
         _fail(str(error))
-    except OSError as error:
-        _fail(f"{error.filename or 'file'}: {error.strerror or error}")
-    except (KeyboardInterrupt, typer.Abort):
-        messages.print("stopped; nothing was written", style="red")
-        raise SystemExit(130) from None
-    except Exception as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # the help was shown
-            raise SystemExit(2) from None
-        if hasattr(error, "format_message"):  # wrong words on the command line
-            _fail(error.format_message())
-        if os.environ.get("SHIRLEY_DEBUG"):
-            raise
-        # the text of an unforeseen error may quote rows
-        _fail(f"internal error ({type(error).__name__}); set SHIRLEY_DEBUG=1 to see it", code=3)
+    if isinstance(error, OSError):
+        named = repr(str(error.filename))
+        if error.filename is None:  # what was printed could not be written
+            drop_output()
+            named = "standard output"
+        _fail(f"{named}: {error.strerror or error}")
+    if isinstance(error, MemoryError):
+        _fail("the memory does not suffice: fewer rows, columns or cells need less")
+    if type(error).__name__ == "NoArgsIsHelpError":  # the help was shown
+        raise SystemExit(2) from None
+    if hasattr(error, "format_message"):  # wrong words on the command line
+        _fail(error.format_message())
+    if os.environ.get("SHIRLEY_DEBUG"):
+        raise error
+    # the text of an unforeseen error may quote rows
+    _fail(f"internal error ({type(error).__name__}); set SHIRLEY_DEBUG=1 to see it", code=3)
 
 
 def _fail(text: str, code: int = 2) -> None:
-    messages.print(f"error: {' '.join(text.split())}", style="red", markup=False, soft_wrap=True)
+    messages.print(f"error: {one_line(text)}", style="red", markup=False, soft_wrap=True)
     raise SystemExit(code)

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from copula_shirley import domain
 from copula_shirley.domain import MISSING, FloatArray
-from copula_shirley.errors import SettingError
+from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.margins import Margin
+from copula_shirley.restoring import check_inside
 from copula_shirley.schema import Column
 
 EncoderName = Literal["ordinal", "onehot", "woe", "glmm"]
@@ -178,11 +179,32 @@ class OneHot:
 
 def coding_from_dict(entry: dict[str, Any]) -> Coding:
     """The coding that ``to_dict`` wrote."""
-    if entry["coding"] == "codes":
-        return Codes(entry["codes"], entry["missing"])
-    if entry["coding"] == "onehot":
+    if entry == {"coding": "identity"}:
+        return Identity()
+    if type(entry["missing"]) is not bool:
+        raise ArtefactError("missing of a coding must be true or false")
+    if entry["coding"] == "onehot" and type(entry["width"]) is int:
         return OneHot(entry["width"], entry["missing"])
-    return Identity()
+    if entry["coding"] != "codes" or any(type(code) is not float for code in entry["codes"]):
+        raise ArtefactError("a coding must be identity, codes or onehot, with numbers")
+    return Codes(entry["codes"], entry["missing"])
+
+
+def check_coding(coding: Coding, column: Column, margins: list[Margin]) -> None:
+    """Refuse a coding that is not one of this column, or whose margins are not its own."""
+    levels = len(domain.categories(column)) + column.missing
+    atoms = [margin.atoms for margin in margins]
+    if isinstance(coding, OneHot):
+        fits = coding.width == levels and coding.missing == column.missing
+        fits = fits and all(np.array_equal(a, [0.0, 1.0]) for a in atoms)
+    elif isinstance(coding, Codes):
+        fits = len(coding.codes) == levels and coding.missing == column.missing
+        fits = fits and bool(np.isin(atoms[0], coding.codes).all())
+    else:
+        check_inside(column, atoms[0])
+        fits = True
+    if not fits:
+        raise ArtefactError(f"the coding of {column.name!r} does not fit the column")
 
 
 def _level(numbers: FloatArray, levels: int) -> NDArray[np.intp]:

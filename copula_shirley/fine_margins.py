@@ -75,7 +75,7 @@ class Leaves:
         """Position of the first leaf of each cell, and one past the last."""
         return np.searchsorted(self.cell, np.arange(self.cell[-1] + 2))
 
-    def leaf_of(self, numbers: FloatArray, codes: Places) -> Places:
+    def leaf_of(self, numbers: FloatArray, codes: NDArray[np.signedinteger]) -> Places:
         """The leaf in which each number lies, a function of that number alone."""
         step = step_size(self.column)
         points = np.rint(numbers / step) if step else numbers

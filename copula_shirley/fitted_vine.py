@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from copula_shirley.domain import FloatArray, Grid, round_to_resolution
 from copula_shirley.fine_margins import Leaves
 from copula_shirley.measure import Records
-from copula_shirley.pair_copulas import Labels, edges_of
+from copula_shirley.pair_copulas import Labels, Uniforms, edges_of
 from copula_shirley.regular_vine import Known, RegularVine, stratified
 from copula_shirley.schema import Schema
 from copula_shirley.tilt import Target, pick, tilt
@@ -127,16 +127,17 @@ class FittedVine:
         """u(x | class) of rows by the distributional transform, and their classes."""
         label = np.zeros(len(records), dtype=np.intp)
         if self.target is not None:
-            label = records.codes[self.names[self.target]]
+            label = records.codes[self.names[self.target]].astype(np.intp)
         known: Known = {}
         for j in self.others:
             low, width = self.ladder(j)
             code = records.codes[self.names[j]]
             jitter = records.jitter(self.names[j])
-            known[j, frozenset()] = low[label, code] + jitter * width[label, code]
+            value = low[label, code] + jitter * width[label, code]
+            known[j, frozenset()] = value.astype(np.float32)
         return known, label
 
-    def cells(self, j: int, uniforms: FloatArray, label: Labels) -> NDArray[np.intp]:
+    def cells(self, j: int, uniforms: Uniforms, label: Labels) -> NDArray[np.intp]:
         """The declared cell of each uniform."""
         low, _ = self.ladder(j)
         codes = np.empty(len(uniforms), dtype=np.intp)

@@ -40,11 +40,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from copula_shirley import tape
 from copula_shirley.accounting import rho_of
+from copula_shirley.archive import MOST_MEMBERS
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.noise import Integers, ReleaseNoise
 from copula_shirley.privacy import Budget, Ledger, Sensitivity
+from copula_shirley.restoring import counts, whole_numbers
 
 T = TypeVar("T")
 
@@ -68,18 +71,19 @@ class Records:
         numbers: dict[str, FloatArray],
         rng: np.random.Generator,
     ) -> None:
-        self.codes = codes
+        # short numbers: there is one of each for every row and column
+        self.codes = {name: cells.astype(np.int32) for name, cells in codes.items()}
         self.numbers = numbers
         self._rng = rng
-        self._jitter: dict[str, FloatArray] = {}
+        self._jitter: dict[str, NDArray[np.float32]] = {}
 
     def __len__(self) -> int:
         return len(next(iter(self.codes.values())))
 
-    def jitter(self, name: str) -> FloatArray:
+    def jitter(self, name: str) -> NDArray[np.float32]:
         """A uniform number for each row, the same whenever it is asked for."""
         if name not in self._jitter:
-            self._jitter[name] = self._rng.random(len(self))
+            self._jitter[name] = self._rng.random(len(self), dtype=np.float32)
         return self._jitter[name]
 
 
@@ -202,6 +206,7 @@ class Transcript:
         """The transcript that ``state`` gave."""
         transcript = cls()
         for i, about in enumerate(queries):
+            _check_about(about)
             values = [arrays[f"answer_{i}_{j}"] for j in range(about["tables"])]
             transcript.answers.append(Answer(values, float(about["sigma"]), about["labels"]))
             transcript.queries.append({k: v for k, v in about.items() if k != "tables"})
@@ -290,6 +295,7 @@ class Measure:
 
     def answer(self, query: Query) -> Answer:
         """Charge the query, then answer it."""
+        tape.asked(query)
         self._charge(query)
         if isinstance(query, Choice):
             answer = Answer([self._chosen(query)], 0.0)
@@ -361,17 +367,28 @@ class Measure:
         count = len(query.keys)
         least = self.noise.threshold(query.share, count, self._ledger.rows_per_unit)
         scale = self.noise.scale(query.share, count)
-        values, labels = [], []
-        for key in query.keys:
-            found, missing = key.labels(self._records)
-            tally = Counter((type(label).__name__, label) for label in found)
-            ordered = sorted(tally, key=lambda pair: (pair[0], str(pair[1])))
-            counts = np.array([tally[pair] for pair in ordered] + [missing], dtype=np.int64)
-            noisy = self._noisy(counts, scale)
-            kept = np.append(noisy[:-1] >= least, True)
-            values.append(noisy[kept])
-            labels.append([pair[1] for pair, keep in zip(ordered, kept, strict=False) if keep])
-        return Answer(values, self.noise.sigma(query.share, count), labels)
+        tallies = [self._tally(key) for key in query.keys]
+
+        def release() -> Answer:
+            values, labels = [], []
+            for tally in tallies:
+                noisy = self._noisy(np.array(list(tally.values()), dtype=np.int64), scale)
+                kept = np.append(noisy[:-1] >= least, True)
+                values.append(noisy[kept])
+                labels.append([pair[1] for pair, keep in zip(tally, kept, strict=True) if keep])
+            return Answer(values, self.noise.sigma(query.share, count), [x[:-1] for x in labels])
+
+        if self._source is None:
+            return release()
+        # one answer: how many categories there are is no part of it
+        return tape.answered(self._source, "discovery", tallies, scale, release)
+
+    def _tally(self, key: Labels) -> dict[tuple[str, Any], int]:
+        """How often each category occurs, in an order of their own; missing values last."""
+        found, missing = key.labels(self._records)
+        tally = Counter((type(label).__name__, label) for label in found)
+        ordered = sorted(tally, key=lambda pair: (pair[0], str(pair[1])))
+        return {**{pair: tally[pair] for pair in ordered}, ("missing", None): missing}
 
     def _chosen(self, query: Choice) -> Integers:
         """Positions, the best first; each round leaves out what was chosen before."""
@@ -412,6 +429,7 @@ def replay(rounds: Rounds[T], transcript: Transcript, start: int = 0) -> tuple[T
             about, answer = transcript.queries[position], transcript.answers[position]
             if about["kind"] != type(query).__name__ or about["stage"] != query.stage:
                 raise ArtefactError("the transcript does not belong to these settings")
+            _check_answer(query, about, answer)
             position += 1
             query = rounds.send(answer)
     except StopIteration as end:
@@ -421,3 +439,37 @@ def replay(rounds: Rounds[T], transcript: Transcript, start: int = 0) -> tuple[T
         "the transcript ends before the model is complete: it was cut, or made by another version "
         "of copula-shirley, whose models must be fitted again"
     )
+
+
+def _check_about(about: Any) -> None:
+    """Refuse an entry of a transcript that is not of the types that ``Transcript.add`` writes."""
+    numbers = [about["share"], about["sigma"]]
+    if any(type(number) not in (int, float) or not number >= 0 for number in numbers):
+        raise ArtefactError("share and sigma of a query must be numbers, 0 or more")
+    if not whole_numbers([about["tables"]], 0, MOST_MEMBERS):
+        raise ArtefactError("a query must say how many tables it has")
+    for labels in about["labels"]:
+        if not all(isinstance(label, str | int | float | bool) for label in labels):
+            raise ArtefactError("labels of a query must be texts or numbers")
+
+
+def _check_answer(query: Query, about: dict[str, Any], answer: Answer) -> None:
+    """Refuse an answer that cannot be one to this query."""
+    count = len(query.keys)
+    fits = about["what"] == [list(key.names) for key in query.keys]
+    fits = fits and math.isclose(about["share"], query.share, rel_tol=1e-9)
+    values = answer.values
+    if isinstance(query, Tables):
+        shapes = [tuple(key.shape) for key in query.keys]
+        fits = fits and len(values) == count and all(map(counts, values, shapes))
+    elif isinstance(query, Discovery):
+        sizes = [(len(labels) + 1,) for labels in answer.labels]
+        fits = fits and len(values) == len(sizes) == count and all(map(counts, values, sizes))
+    elif isinstance(query, Choice):
+        fits = fits and len(values) == 1 and counts(values[0], (query.count,))
+        chosen = set(values[0].tolist()) if fits else set()
+        fits = fits and len(chosen) == query.count and chosen <= set(range(count))
+    else:
+        fits = fits and len(values) == 1 and counts(values[0], (count,))
+    if not fits:
+        raise ArtefactError(f"an answer of the transcript does not fit its query ({query.stage})")

@@ -8,6 +8,7 @@ exact discrete noise joins under the same signature.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
 from copula_shirley.privacy import Sensitivity, check_epsilon
+from copula_shirley.tape import answered
 
 Mechanism = Literal["laplace", "geometric", "gaussian"]
 MECHANISMS: tuple[str, ...] = get_args(Mechanism)
@@ -24,12 +26,18 @@ MECHANISMS: tuple[str, ...] = get_args(Mechanism)
 LARGEST_GAUSSIAN_EPSILON = 500.0
 #: For less, rounding makes diffprivlib's analytic Gaussian too narrow (seen from 1e-10 on).
 SMALLEST_DELTA = 1e-9
+#: What labels say of noise whose low bits can betray the count below them.
+FLOATING = "floating point: not for release"
+SEEDED = "seeded: for experiments, not for release"
 
 
 class NoiseSource(Protocol):
     """Something that adds calibrated noise to counts."""
 
     label: str
+    seeded: bool
+    exact: bool
+    bit_generator: Any
 
     def add(
         self,
@@ -74,9 +82,13 @@ class DiffprivlibNoise:
     [3.0, 5.0]
     """
 
+    exact = False
+
     def __init__(self, rng: np.random.Generator | None) -> None:
         self._state = None if rng is None else np.random.RandomState(rng.bit_generator)
-        kind = "operating system" if rng is None else "seeded: for experiments, not for release"
+        self.seeded = rng is not None
+        self.bit_generator = None if rng is None else rng.bit_generator
+        kind = f"operating system; {FLOATING}" if rng is None else SEEDED
         self.label = f"diffprivlib ({kind})"
 
     def add(
@@ -94,9 +106,11 @@ class DiffprivlibNoise:
         noise: Laplace | Geometric | GaussianAnalytic
         if mechanism == "laplace":
             noise = Laplace(epsilon=epsilon, sensitivity=sensitivity.l1, random_state=self._state)
+            scale = sensitivity.l1 / epsilon
         elif mechanism == "geometric":
             whole = int(np.ceil(sensitivity.l1))
             noise = Geometric(epsilon=epsilon, sensitivity=whole, random_state=self._state)
+            scale = whole / epsilon
         else:
             noise = GaussianAnalytic(
                 epsilon=min(epsilon, LARGEST_GAUSSIAN_EPSILON),
@@ -104,7 +118,14 @@ class DiffprivlibNoise:
                 sensitivity=sensitivity.l2,
                 random_state=self._state,
             )
-        return np.array([noise.randomise(int(count)) for count in counts], dtype=float)
+            scale = float(noise._scale)
+        return answered(
+            self,
+            "gaussian" if mechanism == "gaussian" else "laplace",
+            counts,
+            scale,
+            lambda: np.array([noise.randomise(int(count)) for count in counts], dtype=float),
+        )
 
 
 class NumpyNoise:
@@ -128,9 +149,13 @@ class NumpyNoise:
     [3.0, 5.0]
     """
 
+    exact = False
+
     def __init__(self, rng: np.random.Generator, *, seeded: bool) -> None:
         self._rng = rng
-        kind = "seeded: for experiments, not for release" if seeded else "operating system's seed"
+        self.seeded = seeded
+        self.bit_generator = rng.bit_generator
+        kind = SEEDED if seeded else f"operating system's seed; {FLOATING}"
         self.label = f"numpy PCG64 ({kind})"
 
     def add(
@@ -146,20 +171,25 @@ class NumpyNoise:
         check_epsilon(epsilon)
         check_mechanism(mechanism, delta)
         shape = np.shape(counts)
-        noise: NDArray[Any]
+        draw: Callable[[], NDArray[Any]]
         if mechanism == "laplace":
-            noise = self._rng.laplace(0.0, sensitivity.l1 / epsilon, shape)
+            scale = sensitivity.l1 / epsilon
+            draw = lambda: self._rng.laplace(0.0, scale, shape)  # noqa: E731
         elif mechanism == "geometric":
+            scale = sensitivity.l1 / epsilon
             stop = -np.expm1(-epsilon / sensitivity.l1)
-            noise = self._rng.geometric(stop, shape) - self._rng.geometric(stop, shape)
+            draw = lambda: self._rng.geometric(stop, shape) - self._rng.geometric(stop, shape)  # noqa: E731
         else:
             calibrated = GaussianAnalytic(
                 epsilon=min(epsilon, LARGEST_GAUSSIAN_EPSILON),
                 delta=delta,
                 sensitivity=sensitivity.l2,
             )
-            noise = self._rng.normal(0.0, calibrated._scale, shape)
-        return np.asarray(counts + noise, dtype=float)
+            scale = float(calibrated._scale)
+            draw = lambda: self._rng.normal(0.0, scale, shape)  # noqa: E731
+        kind = "gaussian" if mechanism == "gaussian" else "laplace"
+        true = np.asarray(counts)
+        return answered(self, kind, true, scale, lambda: np.asarray(true + draw(), dtype=float))
 
     def choose(self, scores: FloatArray, *, epsilon: float, sensitivity: float) -> int:
         """The exponential mechanism: an index, likely one with a high score.
@@ -168,5 +198,12 @@ class NumpyNoise:
         as the largest of the scores with Gumbel noise.
         """
         check_epsilon(epsilon)
-        weighted = np.asarray(scores) * (epsilon / (2 * sensitivity))
-        return int(np.argmax(weighted + self._rng.gumbel(size=len(weighted))))
+        merits = np.asarray(scores, dtype=float)
+        weighted = merits * (epsilon / (2 * sensitivity))
+        return answered(
+            self,
+            "choose",
+            merits,
+            2 * sensitivity / epsilon,
+            lambda: int(np.argmax(weighted + self._rng.gumbel(size=len(weighted)))),
+        )

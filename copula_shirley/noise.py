@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
+from copula_shirley.tape import answered
 
 Integers = NDArray[np.int64]
 #: Beyond, the noise is no better than its rounding and tables of it would be too large.
@@ -29,6 +30,10 @@ class ReleaseNoise(Protocol):
 
     label: str
     seeded: bool
+    #: Whether the noise is drawn without rounding, so that its low bits tell nothing.
+    exact: bool
+    #: Where a seeded source draws from.
+    bit_generator: Any
 
     def gaussian(self, counts: Integers, sigma: float) -> Integers:
         """Add discrete Gaussian noise: P(k) proportional to exp(-k^2 / (2 sigma^2))."""
@@ -57,6 +62,8 @@ class SecureNoise:
     """OpenDP's exact samplers (Canonne, Kamath, Steinke 2020), seeded by the operating system."""
 
     seeded = False
+    exact = True
+    bit_generator = None
 
     def __init__(self) -> None:
         from importlib.metadata import version  # noqa: PLC0415
@@ -66,17 +73,24 @@ class SecureNoise:
     def gaussian(self, counts: Integers, sigma: float) -> Integers:
         """Add discrete Gaussian noise."""
         _check(sigma)
-        return self._add(_secure_gaussian(sigma), counts)
+        return answered(
+            self, "gaussian", counts, sigma, lambda: self._add(_secure_gaussian(sigma), counts)
+        )
 
     def laplace(self, counts: Integers, scale: float) -> Integers:
         """Add discrete Laplace noise."""
         _check(scale)
-        return self._add(_secure_laplace(scale), counts)
+        return answered(
+            self, "laplace", counts, scale, lambda: self._add(_secure_laplace(scale), counts)
+        )
 
     def choose(self, scores: FloatArray, scale: float) -> int:
         """The exponential mechanism."""
         _check(scale)
-        return int(_secure_choice(scale)([float(score) for score in scores]))
+        merits = np.asarray(scores, dtype=float)
+        return answered(
+            self, "choose", merits, scale, lambda: int(_secure_choice(scale)(merits.tolist()))
+        )
 
     @staticmethod
     def _add(mechanism: Any, counts: Integers) -> Integers:
@@ -124,14 +138,19 @@ class SeededNoise:
     """
 
     seeded = True
+    exact = False
     label = "numpy PCG64 (seeded: for experiments, not for release)"
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
+        self.bit_generator = rng.bit_generator
 
     def gaussian(self, counts: Integers, sigma: float) -> Integers:
         """Add discrete Gaussian noise, from the table of its probabilities."""
         _check(sigma)
+        return answered(self, "gaussian", counts, sigma, lambda: self._gaussian(counts, sigma))
+
+    def _gaussian(self, counts: Integers, sigma: float) -> Integers:
         shape = np.shape(counts)
         if sigma > LARGEST_TABLE:  # the table is then as good as the bell curve, rounded
             noise = np.rint(self._rng.normal(0.0, sigma, shape))
@@ -143,6 +162,9 @@ class SeededNoise:
     def laplace(self, counts: Integers, scale: float) -> Integers:
         """Add discrete Laplace noise: the difference of two geometric variables."""
         _check(scale)
+        return answered(self, "laplace", counts, scale, lambda: self._laplace(counts, scale))
+
+    def _laplace(self, counts: Integers, scale: float) -> Integers:
         stop = -np.expm1(-1.0 / scale)
         shape = np.shape(counts)
         return np.asarray(
@@ -152,7 +174,11 @@ class SeededNoise:
     def choose(self, scores: FloatArray, scale: float) -> int:
         """The exponential mechanism, as the largest score with Gumbel noise."""
         _check(scale)
-        return int(np.argmax(np.asarray(scores) / scale + self._rng.gumbel(size=len(scores))))
+        merits = np.asarray(scores, dtype=float)
+        return answered(self, "choose", merits, scale, lambda: self._choose(merits, scale))
+
+    def _choose(self, scores: FloatArray, scale: float) -> int:
+        return int(np.argmax(scores / scale + self._rng.gumbel(size=len(scores))))
 
 
 @lru_cache(64)

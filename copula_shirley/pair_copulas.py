@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyvinecopulib as pv
@@ -38,6 +39,8 @@ PRICE, FAMILY_PRICE = 2.0, 8.0
 LEAST_AXIS = 4
 
 Labels = NDArray[np.intp]
+#: Of rows that are drawn in double precision, of rows that are measured in single.
+Uniforms = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +79,11 @@ class PairCopula:
         edges_a, edges_b, mass = parts
         return PairCopula(edges_a, edges_b, mass, self.family)
 
-    def line(self, given: FloatArray, label: Labels) -> Labels:
+    def line(self, given: Uniforms, label: Labels) -> Labels:
         """The line of the grid, over all classes, in which a value of the partner lies."""
         return np.asarray(label * self.mass.shape[1] + cell_of(self.edges_a, given, label))
 
-    def h(self, value: FloatArray, given: FloatArray, label: Labels) -> FloatArray:
+    def h(self, value: Uniforms, given: Uniforms, label: Labels) -> FloatArray:
         """P(child <= value | partner = given, class)."""
         ladder = self._flat_ladder()
         j, line = cell_of(self.edges_b, value, label), self.line(given, label)
@@ -89,7 +92,7 @@ class PairCopula:
         share = np.clip((value - low) / np.maximum(high - low, 1e-300), 0, 1)
         return np.asarray(below + (above - below) * share)
 
-    def inverse(self, share: FloatArray, given: FloatArray, label: Labels) -> FloatArray:
+    def inverse(self, share: FloatArray, given: Uniforms, label: Labels) -> FloatArray:
         """The value with h(value | given) = share."""
         ladder = self._flat_ladder()
         line, size = self.line(given, label), self.mass.shape[2]
@@ -128,7 +131,7 @@ class PairCopula:
         return float(np.mean(found))
 
 
-def cell_of(edges: FloatArray, value: FloatArray, label: Labels) -> Labels:
+def cell_of(edges: FloatArray, value: Uniforms, label: Labels) -> Labels:
     """The cell of each value on the edges of its class."""
     if len(edges) == 1:
         return np.searchsorted(edges[0, 1:-1], value, side="right")

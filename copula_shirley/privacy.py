@@ -24,9 +24,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, TypeVar, get_args
 
+from copula_shirley import tape
 from copula_shirley.accounting import epsilon_of
 from copula_shirley.errors import BudgetError, SettingError
 
@@ -189,12 +190,25 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         self.neighbours = neighbours
         self.unit = unit
         self.rows_per_unit = rows_per_unit
+        #: Noise was recorded or replayed by a test: it protects nobody.
+        self.replayed = tape.running()
         self.randomness = randomness
         self.seeded = seeded
         self.domains = dict(domains or {})
         self._spends: list[Spend] = []
         self._unprotected: list[Unprotected] = []
         self._partitions: list[Partition] = []
+
+    @property
+    def randomness(self) -> str:
+        """Where the noise comes from; what a test recorded or replayed is stamped."""
+        if not self.replayed or self._randomness.startswith(tape.STAMP):
+            return self._randomness
+        return f"{tape.STAMP}; {self._randomness}"
+
+    @randomness.setter
+    def randomness(self, text: str) -> None:
+        self._randomness = text
 
     @property
     def spends(self) -> tuple[Spend, ...]:
@@ -264,6 +278,8 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         self._check_rows(spend.rows)
         if self.budget is None:
             raise BudgetError(f"{spend.stage} of {spend.what}: nothing may be spent, noise is off")
+        self.replayed = self.replayed or tape.running()
+        tape.charging(spend)
         self._spends.append(spend)
         total = self.spent
         if (
@@ -275,6 +291,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
                 f"{spend.stage} of {spend.what}: spending {cost} would bring the total "
                 f"to {total}, above the budget of {self.budget}"
             )
+        tape.charged(spend)
         return spend
 
     def record_unprotected(self, stage: str, what: str, why: str, rows: str = ALL_ROWS) -> None:
@@ -297,6 +314,11 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         epsilon = epsilon_of(cost.rho, left) if left > 0 else math.inf
         return Total(epsilon, max(self.budget.delta, cost.delta), cost.rho)
 
+    @property
+    def failing(self) -> float:
+        """The chance with which the zCDP of all spends together has no guarantee."""
+        return self._cost(ALL_ROWS).delta if self.zcdp else 0.0
+
     def _cost(self, rows: str) -> Total:
         epsilon = math.fsum(s.epsilon for s in self._spends if s.rows == rows)
         delta = math.fsum(s.delta for s in self._spends if s.rows == rows)
@@ -316,7 +338,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     @property
     def proved(self) -> Total | None:
         """The guarantee of the whole release, or None where there is none."""
-        return None if self._unprotected else self.spent
+        return None if self._unprotected or self.replayed else self.spent
 
     # -- for people and for machines ---------------------------------------------
 
@@ -331,6 +353,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             "unit": self.unit,
             "rows_per_unit": self.rows_per_unit,
             "randomness": self.randomness,
+            "replayed": self.replayed,
             "seeded": self.seeded,
             "zcdp": self.zcdp,
             "domains": self.domains,
@@ -345,10 +368,11 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Ledger:
-        """The ledger that ``to_dict`` wrote."""
+        """The ledger that ``to_dict`` wrote; totals are computed anew."""
+        _check_entry(entry)
         ledger = cls(
-            Budget(**entry["budget"]) if entry["budget"] else None,
-            claimed=Budget(**entry["claimed"]) if entry["claimed"] else None,
+            _budget(entry["budget"]),
+            claimed=_budget(entry["claimed"]),
             **{
                 key: entry[key]
                 for key in (
@@ -363,11 +387,16 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
                 if key in entry
             },
         )
-        ledger._partitions = [
-            Partition(**{**p, "parts": tuple(p["parts"])}) for p in entry["partitions"]
-        ]
-        ledger._spends = [Spend(**s) for s in entry["spends"]]
-        ledger._unprotected = [Unprotected(**u) for u in entry["unprotected"]]
+        ledger.replayed = bool(entry.get("replayed", False))
+        for part in entry["partitions"]:
+            split = _typed(Partition, {**part, "parts": tuple(part["parts"])})
+            ledger.partition(split.parts, whole=split.whole, by_value=split.by_value)
+        ledger._spends = [_typed(Spend, spend) for spend in entry["spends"]]
+        ledger._unprotected = [_typed(Unprotected, use) for use in entry["unprotected"]]
+        for rows in [s.rows for s in ledger._spends] + [u.rows for u in ledger._unprotected]:
+            ledger._check_rows(rows)
+        if not all(map(math.isfinite, asdict(ledger.spent).values())):
+            raise SettingError("the spends of the ledger must have a finite sum")
         return ledger
 
     def summary(self) -> list[tuple[str, str]]:
@@ -377,6 +406,8 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         elif self.proved is not None:
             proved = f"{self.proved} for the whole release"
             proved += ", if nobody knows the seed" if self.seeded else ""
+        elif self.replayed:
+            proved = "nothing: the noise was recorded or replayed by a test"
         elif self.budget is None:
             proved = "nothing: noise is off, the release shows the rows' statistics as they are"
         else:
@@ -426,6 +457,51 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
 
     def __repr__(self) -> str:
         return f"<Ledger claimed={self.claimed} proved={self.proved} spent={self.spent}>"
+
+
+#: Types of the fields of spends, unprotected uses, partitions and budgets.
+FIELDS: dict[str, Any] = {
+    "str": str,
+    "float": int | float,
+    "bool": bool,
+    "tuple[str, ...]": tuple,
+}
+Part = TypeVar("Part")
+
+
+def _typed(kind: type[Part], entry: Any) -> Part:
+    """A part of a ledger from a file, if its fields are of their types and its costs can be."""
+    if not isinstance(entry, dict):
+        raise SettingError(f"{kind.__name__.lower()} must be a mapping")
+    part = kind(**entry)
+    for field in fields(part):  # type: ignore[arg-type]
+        value = getattr(part, field.name)
+        number = field.type == "float"
+        fits = isinstance(value, FIELDS[str(field.type)])
+        fits = fits and not (number and (isinstance(value, bool) or not 0 <= value < math.inf))
+        if not fits or (isinstance(value, tuple) and not all(isinstance(v, str) for v in value)):
+            raise SettingError(f"{field.name} of a {kind.__name__.lower()} cannot be {value!r:.50}")
+    return part
+
+
+def _budget(entry: Any) -> Budget | None:
+    return None if entry is None else _typed(Budget, entry)
+
+
+def _check_entry(entry: dict[str, Any]) -> None:
+    """Refuse fields of a ledger that are not of their types."""
+    kinds = {"unit": str, "randomness": str, "seeded": bool, "zcdp": bool, "rows_per_unit": int}
+    for name, kind in kinds.items():
+        if name in entry and type(entry[name]) is not kind:
+            raise SettingError(f"{name} of the ledger must be a {kind.__name__}")
+    for name in ("partitions", "spends", "unprotected"):
+        if not isinstance(entry[name], list):
+            raise SettingError(f"{name} of the ledger must be a list")
+    if entry.get("rows_per_unit", 1) < 1:
+        raise SettingError("rows_per_unit of the ledger must be 1 or more")
+    domains = entry.get("domains", {})
+    if not isinstance(domains, dict) or not all(isinstance(v, str) for v in domains.values()):
+        raise SettingError("domains of the ledger must be a mapping of texts")
 
 
 @dataclass(frozen=True)

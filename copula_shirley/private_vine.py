@@ -325,6 +325,12 @@ class PrivateVine(Generator):
             raise ArtefactError("the transcript goes on after the model is complete")
         self.transcript_ = transcript
 
+    def _contradictions(self) -> list[str]:
+        """Ledger against transcript, and transcript against the algorithm."""
+        from copula_shirley.transcript_check import contradictions  # noqa: PLC0415  (a circle)
+
+        return contradictions(self)
+
     # -- for people --------------------------------------------------------------------
 
     def tables(self) -> dict[str, pd.DataFrame]:

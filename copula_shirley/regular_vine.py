@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from copula_shirley.domain import FloatArray
-from copula_shirley.pair_copulas import Labels, PairCopula
+from copula_shirley.pair_copulas import Labels, PairCopula, Uniforms
 
 #: Uniforms stay this far from 0 and 1.
 TRIM = 1e-12
@@ -22,7 +22,7 @@ STRATA = 2
 
 Given = frozenset[int]
 #: Values of u(v | D), by v and D.
-Known = dict[tuple[int, Given], FloatArray]
+Known = dict[tuple[int, Given], Uniforms]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class RegularVine:
 
     def pseudo_observation(
         self, known: Known, variable: int, given: Given, label: Labels
-    ) -> FloatArray:
+    ) -> Uniforms:
         """u(variable | given) of each row, by the h-functions; ``known`` remembers."""
         if (variable, given) not in known:
             edge = self._nodes[given | {variable}]
@@ -80,7 +80,8 @@ class RegularVine:
             value = self.pseudo_observation(known, variable, rest, label)
             if edge.copula is not None:
                 side = edge.copula if variable == edge.child else edge.copula.turned()
-                value = side.h(value, self.pseudo_observation(known, other, rest, label), label)
+                partner = self.pseudo_observation(known, other, rest, label)
+                value = side.h(value, partner, label).astype(value.dtype, copy=False)
             known[variable, given] = value
         return known[variable, given]
 
@@ -89,7 +90,7 @@ class RegularVine:
         label: Labels,
         rng: np.random.Generator,
         bounds: Mapping[int, tuple[FloatArray, FloatArray]] | None = None,
-    ) -> tuple[dict[int, FloatArray], FloatArray]:
+    ) -> tuple[dict[int, Uniforms], FloatArray]:
         """Inverse Rosenblatt transform: uniforms u(x | class) per variable, and weights.
 
         A variable with ``bounds`` is drawn between them; the weight of a row is the chance that
@@ -119,7 +120,7 @@ class RegularVine:
         return {variable: known[variable, frozenset()] for variable in self.order}, weight
 
 
-def _strata(chain: Sequence[tuple[Edge, FloatArray]], label: Labels) -> Labels:
+def _strata(chain: Sequence[tuple[Edge, Uniforms]], label: Labels) -> Labels:
     """The joint cell of the first partners, in which draws are spread evenly."""
     cell = np.zeros(len(label), dtype=np.intp)
     for edge, partner in chain[:STRATA]:

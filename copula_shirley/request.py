@@ -6,14 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from copula_shirley.api import Generator, find_generator, generators
 from copula_shirley.errors import SettingError
 from copula_shirley.schema import Schema, load_yaml
 from copula_shirley.terminal import assignment
+
+if TYPE_CHECKING:
+    from copula_shirley.api import Generator
 
 DEFAULT_MODEL = "private-vine"
 
@@ -60,6 +62,18 @@ Given = Annotated[
     list[str] | None,
     typer.Option(help="Only rows with name=value or name=low..high; nothing after = is missing."),
 ]
+NoCard = Annotated[bool, typer.Option("--no-card", help="Write no privacy card beside the file.")]
+Releases = Annotated[
+    Path | None,
+    typer.Option(help="Release ledger that this fit counts in; see 'shirley releases'."),
+]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas",
+        help="CSV: a single quote before texts that a spreadsheet would run as a formula.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
@@ -74,6 +88,8 @@ class Request:
     missing: tuple[str, ...]
     show_values: bool
     quiet: bool
+    releases: Path | None = None
+    no_card: bool = False
 
 
 def request(
@@ -98,6 +114,8 @@ def request(
     show_values: ShowValues = False,
     missing: Missing = None,
     extra: Setting = None,
+    releases: Releases = None,
+    no_card: NoCard = False,
     quiet: Quiet = False,
 ) -> Request:
     """The options that fit and synthesize share."""
@@ -119,7 +137,17 @@ def request(
     }
     generator = generator_from(model, epsilon, seed, settings)
     declared = None if schema_file is None else Schema.read(schema_file)
-    return Request(generator, data, schema_file, declared, tuple(missing or ()), show_values, quiet)
+    return Request(
+        generator,
+        data,
+        schema_file,
+        declared,
+        tuple(missing or ()),
+        show_values,
+        quiet,
+        releases,
+        no_card,
+    )
 
 
 def shares_request(command: Callable[..., None]) -> Callable[..., None]:
@@ -147,6 +175,8 @@ def generator_from(
     name: str, epsilon: str, seed: int | None, settings: dict[str, Any]
 ) -> Generator:
     """The unfitted generator that the options describe."""
+    from copula_shirley.api import find_generator  # noqa: PLC0415  (slow)
+
     kind = find_generator(name)
     if not kind.publishable:
         raise SettingError(
@@ -172,6 +202,8 @@ def generator_from(
 
 def _who_has(setting: str) -> str:
     """Which models of this package have a setting, in words."""
+    from copula_shirley.api import generators  # noqa: PLC0415  (slow)
+
     having = [
         name
         for name, point in generators().items()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +23,17 @@ import yaml
 
 from copula_shirley import domain
 from copula_shirley.errors import SchemaError
+from copula_shirley.files import read_text
 
 KINDS = ("categorical", "boolean", "integer", "continuous", "datetime")
 PROVENANCES = ("declared", "drafted", "private")
 FORMAT = 1
+#: Letters of a schema or grid: a column of 100,000 categories has some 2 MB.
+LARGEST_YAML = 2**24
+#: Values of one YAML text, what an alias stands for counted each time; Python needs 100 bytes each.
+MOST_NODES = 2_000_000
+#: Whole numbers of YAML; larger ones cannot be printed nor become floats.
+LARGEST_NUMBER = 2**1000
 #: Integers beyond this are not exact as floats, in which the pipeline computes.
 LARGEST_EXACT_INTEGER = 2**53
 
@@ -89,8 +97,11 @@ class Column:
                 raise self._error(field, value, "must be a list")
             object.__setattr__(self, field, tuple(_plain_number(v) for v in value))
         if not isinstance(self.name, str) or not self.name:
-            raise SchemaError(f"column name ({self.name!r}) must be a non-empty text")
-        if self.kind not in KINDS:
+            raise SchemaError(f"column name ({_shown(self.name)}) must be a non-empty text")
+        for text in (self.name, *(c for c in self.categories if isinstance(c, str))):
+            if not _is_text(text):
+                raise SchemaError(f"column {self.name!r}: {text!r} holds half of a character")
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise self._error("kind", self.kind, f"must be one of {', '.join(KINDS)}")
         if self.provenance not in PROVENANCES:
             rule = f"must be one of {', '.join(PROVENANCES)}"
@@ -107,7 +118,7 @@ class Column:
             self._check_numeric()
 
     def _error(self, field: str, value: Any, rule: str) -> SchemaError:
-        return SchemaError(f"column {self.name!r}: {field} ({value!r}) {rule}")
+        return SchemaError(f"column {_shown(self.name)}: {field} ({_shown(value)}) {rule}")
 
     def _check_only_known_fields(self) -> None:
         allowed = {
@@ -224,12 +235,12 @@ class Column:
     def from_dict(cls, name: str, entry: Any) -> Column:
         """The column that ``to_dict`` wrote."""
         if not isinstance(entry, Mapping):
-            raise SchemaError(f"column {name!r}: its entry ({entry!r}) must be a mapping")
+            raise SchemaError(f"column {name!r}: its entry ({_shown(entry)}) must be a mapping")
         known = {field.name for field in dataclasses.fields(cls)} - {"name"}
         unknown = [key for key in entry if key not in known]
         if unknown:
             raise SchemaError(
-                f"column {name!r}: unknown field ({unknown[0]!r}); "
+                f"column {name!r}: unknown field ({_shown(unknown[0])}); "
                 f"known are {', '.join(sorted(known))}"
             )
         if "kind" not in entry:
@@ -279,7 +290,7 @@ class Schema:
                 f"person column ({self.person!r}) must not be described among the columns"
             )
         if type(self.max_rows) is not int or self.max_rows < 1:
-            raise SchemaError(f"max_rows ({self.max_rows!r}) must be a positive whole number")
+            raise SchemaError(f"max_rows ({_shown(self.max_rows)}) must be a positive whole number")
         if self.person_provenance not in ("declared", "drafted"):
             raise SchemaError(
                 f"person provenance ({self.person_provenance!r}) must be declared or drafted"
@@ -418,13 +429,15 @@ class Schema:
         if unknown:
             raise SchemaError(f"unknown schema entry ({sorted(map(str, unknown))[0]!r})")
         if entry.get("format", FORMAT) != FORMAT:
-            raise SchemaError(f"schema format ({entry['format']!r}) must be {FORMAT}")
+            raise SchemaError(f"schema format ({_shown(entry['format'])}) must be {FORMAT}")
         columns = tuple(Column.from_dict(str(k), v) for k, v in entry["columns"].items())
         person = entry.get("person")
         if person is None:
             return cls(columns)
         if not isinstance(person, Mapping) or set(person) - {"column", "max_rows", "provenance"}:
-            raise SchemaError(f"person ({person!r}) must have the entries column and max_rows")
+            raise SchemaError(
+                f"person ({_shown(person)}) must have the entries column and max_rows"
+            )
         if not isinstance(person.get("column"), str | int):
             raise SchemaError("person must name its column")
         provenance = str(person.get("provenance", "declared"))
@@ -449,10 +462,7 @@ class Schema:
     @classmethod
     def read(cls, path: str | Path) -> Schema:
         """Read a schema from a YAML file."""
-        try:
-            return cls.from_yaml(Path(path).read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            raise SchemaError(f"schema file {str(path)!r} is not UTF-8 text") from None
+        return cls.from_yaml(read_text(path, LARGEST_YAML, SchemaError, "schema file"))
 
 
 DRAFT_NOTE = """\
@@ -466,11 +476,30 @@ class _Loader(yaml.SafeLoader):
     """YAML in which a key twice is an error and only true/false are booleans."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise SchemaError(f"YAML key {key!r} stands twice in one mapping")
+        known = set()
+        for key in [self.construct_object(key, deep=True) for key, _ in node.value]:
+            if key in known:
+                raise SchemaError(f"YAML key {_shown(key)} stands twice in one mapping")
+            known.add(key)
         return super().construct_mapping(node, deep)
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Count what an alias stands for each time, so that a small text cannot say a lot."""
+        alias = self.check_event(yaml.AliasEvent)
+        before = self._said
+        node = super().compose_node(parent, index)
+        if alias:
+            self._said += self._sizes.get(id(node), 1)
+        else:
+            self._said += 1
+            self._sizes[id(node)] = self._said - before
+        if self._said > MOST_NODES:
+            raise SchemaError(f"YAML says more than {MOST_NODES:,} values")
+        return node
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._said, self._sizes = 0, dict[int, int]()
 
 
 # YAML 1.1 reads an unquoted NO or Yes as a boolean, which breaks category lists.
@@ -484,15 +513,59 @@ _Loader.yaml_implicit_resolvers = {
 
 def load_yaml(text: str) -> Any:
     """Parse YAML text; every fault is one ``SchemaError``."""
+    if len(text) > LARGEST_YAML:
+        raise SchemaError(f"YAML must have at most {LARGEST_YAML:,} letters")
     try:
-        return yaml.load(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        if isinstance(error, SchemaError):
-            raise
+        value = yaml.load(text, Loader=_Loader)
+        _check_values(value)
+        return value
+    except SchemaError:
+        raise
+    except Exception as error:  # besides its own errors PyYAML passes on a dozen of Python's
         # the error's own text quotes the file, which may be a table by mistake
         mark = getattr(error, "problem_mark", None)
         where = f" near line {mark.line + 1}" if mark else ""
         raise SchemaError(f"not readable as YAML{where}") from None
+
+
+def _check_values(value: Any) -> None:
+    """Refuse values of YAML that no file and no error message can hold."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict | list | set | tuple):
+            if id(value) not in seen:
+                seen.add(id(value))
+                waiting.extend(value)
+                waiting.extend(value.values() if isinstance(value, dict) else ())
+        elif isinstance(value, str) and not _is_text(value):
+            raise SchemaError("YAML holds half of a character, which is no text")
+        elif type(value) is int and abs(value) > LARGEST_NUMBER:
+            raise SchemaError("YAML holds a whole number of more than 1,000 bits")
+
+
+def _is_text(value: str) -> bool:
+    """Whether a text can be written to a file: an escape may name half of a character."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(value: Any) -> str:
+    """A value in an error message: enough to find it, however large it is."""
+    try:
+        text = SHORT.repr(value)
+    except (ValueError, RecursionError):  # a number of 5,000 digits
+        text = f"<{type(value).__name__}>"
+    return text
+
+
+#: Values in messages are cut; an alias in YAML can make a small text very long.
+SHORT = reprlib.Repr()
+SHORT.maxlevel, SHORT.maxlist, SHORT.maxtuple = 3, 12, 12
+SHORT.maxstring = SHORT.maxother = SHORT.maxlong = 120
 
 
 def check_table(table: Any) -> None:
@@ -615,7 +688,7 @@ def _is_number(value: Any) -> bool:
     return (
         isinstance(value, int | float | np.integer | np.floating)
         and not isinstance(value, bool)
-        and math.isfinite(value)
+        and (isinstance(value, int) or math.isfinite(value))
     )
 
 

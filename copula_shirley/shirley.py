@@ -34,15 +34,23 @@ from copula_shirley import domain, encoders
 from copula_shirley.api import Generator, Progress, RandomState, Rows
 from copula_shirley.domain import Cells, FloatArray
 from copula_shirley.encoders import Coding
-from copula_shirley.errors import PrivacyWarning, SettingError
+from copula_shirley.errors import ArtefactError, PrivacyWarning, SettingError
 from copula_shirley.histograms import count, noisy_counts, to_mass
 from copula_shirley.inspection import plot_trees, tree_graphs, trees_table
 from copula_shirley.margins import Margin, from_uniforms, left_limits, pseudo_observations
 from copula_shirley.mechanisms import DiffprivlibNoise, NoiseSource, check_mechanism
 from copula_shirley.privacy import Budget, Ledger, check_epsilon
+from copula_shirley.restoring import restored_margin, whole_numbers
 from copula_shirley.schema import Column, OnUnknown, Schema
 from copula_shirley.split import split_rows
-from copula_shirley.vine import Truncation, VineSettings, fit_vine, sample_vine, vine_to_json
+from copula_shirley.vine import (
+    Truncation,
+    VineSettings,
+    fit_vine,
+    sample_vine,
+    vine_from_json,
+    vine_to_json,
+)
 
 ENCODER_ROWS, HISTOGRAM_ROWS, COPULA_ROWS = "encoder rows", "histogram rows", "copula rows"
 #: A one-hot table with more columns than this is refused: its vine would take hours.
@@ -100,6 +108,7 @@ class CopulaShirley(Generator):
     """
 
     name: ClassVar[str] = "copula-shirley"
+    provable: ClassVar[bool] = False  # fault (b)
 
     def __init__(
         self,
@@ -395,6 +404,18 @@ class CopulaShirley(Generator):
             drawn = rng.choice(len(shares), size=len(open_rows), p=shares / shares.sum())
             values[open_rows] = coding.decode(np.eye(coding.width)[drawn])
 
+    def _contradictions(self) -> list[str]:
+        """The vine is always unprotected, and by the thesis' accounting so are the bins."""
+        needed = [("vine", "pseudo-observations"), ("output", "dtypes and number of rows")]
+        if not self._honest:
+            needed += [("bins", name) for name in self.schema_.names]
+        named = {(use.stage, use.what) for use in self.ledger_.unprotected}
+        return [
+            f"the ledger does not call {what} unprotected ({stage})"
+            for stage, what in needed
+            if (stage, what) not in named
+        ]
+
     # -- saving ------------------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -413,15 +434,24 @@ class CopulaShirley(Generator):
         self._codings = {
             name: encoders.coding_from_dict(entry) for name, entry in state["codings"].items()
         }
+        if sorted(self._codings) != sorted(self.schema_.names):
+            raise ArtefactError("its codings must be those of its columns")
         self._margins, j = {}, 0
         for name, coding in self._codings.items():
             self._margins[name] = [
-                Margin(arrays[f"atoms_{k}"], arrays[f"cumulative_{k}"])
+                restored_margin(arrays[f"atoms_{k}"], arrays[f"cumulative_{k}"])
                 for k in range(j, j + coding.width)
             ]
+            encoders.check_coding(coding, self.schema_[name], self._margins[name])
             j += coding.width
         self._in_vine = state["in_vine"]
-        self._vine = None if state["vine"] is None else pv.Vinecop.from_json(state["vine"])
+        self._vine = None if state["vine"] is None else vine_from_json(state["vine"])
+        dimension = 0 if self._vine is None else self._vine.dim
+        if not whole_numbers(self._in_vine, 0, j - 1) or (
+            self._vine is not None
+            and not len(self._in_vine) == len(set(self._in_vine)) == dimension
+        ):
+            raise ArtefactError("its vine must be about its columns")
         self._cells = self._cells_of(self.schema_)
 
     def vine_names(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,13 +48,13 @@ def progress_bars(quiet: bool, *extra: Any) -> Iterator[Progress]:
 
 def check_apart(inputs: Sequence[Path | None], outputs: Sequence[Path | None]) -> None:
     """Refuse to write over what is read, or two results into one file."""
-    taken = {path.resolve() for path in inputs if path}
+    taken = {os.path.realpath(path) for path in inputs if path}
     for path in outputs:
         if path is None:
             continue
-        if path.resolve() in taken:
+        if os.path.realpath(path) in taken:
             raise SettingError(f"output ({str(path)!r}) must be another file than the others")
-        taken.add(path.resolve())
+        taken.add(os.path.realpath(path))
 
 
 def assignment(option: str, text: str) -> tuple[str, str]:

@@ -20,8 +20,9 @@ import pyvinecopulib as pv
 from pyvinecopulib.core import VinecopBase
 from scipy.stats import norm
 
+from copula_shirley.archive import parse_json
 from copula_shirley.domain import FloatArray
-from copula_shirley.errors import SettingError
+from copula_shirley.errors import ArtefactError, SettingError
 
 Truncation = int | str | None
 Progress = Callable[[str, float], None]
@@ -346,3 +347,83 @@ def vine_to_json(vine: pv.Vinecop) -> str:
         for pair in tree.values():
             pair.update(ll=0.0, nobs=0)
     return json.dumps(entry)
+
+
+def vine_from_json(text: Any) -> pv.Vinecop:
+    """The vine that ``vine_to_json`` wrote.
+
+    The library believes what it reads, and a wrong size ends the whole process; so the shape is
+    checked here, number by number.
+    """
+    entry = parse_json(text.encode()) if isinstance(text, str) else None
+    if not _is_vine(entry):
+        raise ArtefactError("its vine cannot be one")
+    return pv.Vinecop.from_json(text)
+
+
+def _is_vine(entry: Any) -> bool:
+    try:
+        array = entry["structure"]["array"]
+        d, trees = array["d"], array["t"]
+        numbers = (entry["loglik"], entry["nobs_"], entry["threshold"])
+        if type(d) is not int or type(trees) is not int or not all(map(_is_number, numbers)):
+            return False
+        if not 1 <= d <= 2**15 or not 0 <= trees <= max(d - 1, 0):
+            return False
+        order = entry["structure"]["order"]
+        if any(type(v) is not int for v in order) or sorted(order) != list(range(1, d + 1)):
+            return False
+        if len(array["data"]) != trees or entry["nobs_"] != 0:
+            return False
+        for tree, row in enumerate(array["data"]):
+            if len(row) != d - 1 - tree or not all(type(v) is int and 1 <= v <= d for v in row):
+                return False
+        pairs = entry["pair copulas"] or {}
+        if set(pairs) != {f"tree{i}" for i in range(trees)}:
+            return False
+        types = entry["var_types"]
+        return (
+            _are_types(types, d)
+            and all(
+                set(tree) == {f"pc{j}" for j in range(d - 1 - int(name[4:]))}
+                for name, tree in pairs.items()
+            )
+            and all(_is_pair(pair) for tree in pairs.values() for pair in tree.values())
+        )
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False
+
+
+def _is_pair(pair: dict[str, Any]) -> bool:
+    """Whether this can be a pair copula; the library checks the bounds of its parameters."""
+    if pair["fam"] not in PAIR_PARAMETERS or pair["rot"] not in (0, 90, 180, 270):
+        return False
+    shape, data = pair["par"]["shape"], pair["par"]["data"] or []
+    return (
+        type(pair["rot"]) is int
+        and tuple(shape) == PAIR_PARAMETERS[pair["fam"]]
+        and all(type(size) is int for size in shape)
+        and len(data) == shape[0] * shape[1]
+        and all(map(_is_number, data))
+        and all(_is_number(pair[key]) for key in ("ll", "nobs", "npars"))
+        and _are_types(pair["vt"], 2)
+        and (pair["fam"] != "TLL" or all(value >= 0 for value in data))
+    )
+
+
+def _are_types(types: Any, count: int) -> bool:
+    return isinstance(types, list) and len(types) == count and all(t in ("c", "d") for t in types)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _parameters(family: Any) -> tuple[str, tuple[int, int]]:
+    entry = json.loads(pv.Bicop(family).to_json())
+    rows, columns = entry["par"]["shape"]
+    return entry["fam"], (rows, columns)
+
+
+#: Shape of the parameters of each family, by its name in JSON.
+PAIR_PARAMETERS = dict(_parameters(family) for family in pv.families.all)

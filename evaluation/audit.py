@@ -44,7 +44,7 @@ from evaluation.result import jsonable
 #: Fewer runs a side show nothing.
 LEAST_RUNS = 40
 #: Runs a side if nobody says how many.
-DEFAULT_RUNS = 200
+DEFAULT_RUNS = 400
 #: Where a generator states no relation, that of the thesis.
 DEFAULT_RELATION = "replace-one"
 HERE = Path(__file__).resolve().parent
@@ -196,6 +196,7 @@ def audit(
         if folder is None
         else _place(Path(folder), identity or name, seed, secure, boxes, rows)
     )
+    _check_pairs(factory, pairs, None if secure else seed, boxes)
     fits = run_all(
         factory,
         pairs,
@@ -272,11 +273,25 @@ def _pairs(wanted: Sequence[Pair | str], claim: Claim) -> list[Pair]:
                 f"pair ({pair.name!r}) must be neighbours by {claim.relation}, which the claim is "
                 f"about, and not by {pair.relation}"
             )
-        if claim.source == "ledger" and pair.unit == "person" and claim.unit != "person":
+    return pairs
+
+
+def _check_pairs(
+    factory: Factory, pairs: Sequence[Pair], seed: int | None, boxes: Sequence[str]
+) -> None:
+    """Refuse a pair on which the generator fails on either side, before all the runs are made."""
+    for pair in pairs:
+        tried = [
+            fit_once(factory, table, pair.schema, pair.differing(), seed, boxes, 1)
+            for table in pair.tables
+        ]
+        if tried[0].error is not None and tried[0].error == tried[1].error:
+            raise SettingError(f"the generator fails on pair {pair.name!r}: {tried[0].error}")
+        units = {fit.stated["unit"] for fit in tried if fit.stated}
+        if pair.unit == "person" and "row" in units:
             raise SettingError(
                 f"pair ({pair.name!r}) differs by a person, and the generator protects single rows"
             )
-    return pairs
 
 
 def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> list[str]:

@@ -25,7 +25,7 @@ from copula_shirley.api import find_generator, generators
 from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import SettingError
 from copula_shirley.privacy import Budget
-from copula_shirley.schema import load_yaml
+from copula_shirley.schema import Schema, load_yaml
 from copula_shirley.terminal import assignment, check_apart, messages, progress_bars, screen
 from evaluation.audit import DEFAULT_RELATION, DEFAULT_RUNS, Audit, audit, probe
 from evaluation.claims import claim_of
@@ -161,7 +161,8 @@ def audit_generator(
         wanted: list[Pair | str] = list(pair or (() if tables else DEFAULT_PAIRS))
         if tables and schema:
             relation = claim.relation or DEFAULT_RELATION
-            wanted.append(read_pair(*tables, schema, relation, claim.unit, missing or ()))
+            unit = "row" if Schema.read(schema).person is None else "person"
+            wanted.append(read_pair(*tables, schema, relation, unit, missing or ()))
         bars = open_files.enter_context(progress_bars(quiet, MofNCompleteColumn()))
         bar = bars.add_task(f"audit {generator}: fits", total=None)
         result = audit(

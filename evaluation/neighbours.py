@@ -10,10 +10,12 @@ fast. In each the *first* table holds the telling record:
 - ``outlier``: columns in lockstep; the record sits alone in a far corner, against the others.
 - ``tree-flip``: exactly symmetric in columns b and c, so that a is as near to b as to c; the record
   breaks the tie, and with it the first tree of a vine.
-- ``category``: the record is the only one with a (declared) category, and with a number.
+- ``category``: the record is the only one with a (declared) category, and with a number. The
+  categories are ordered, so that no encoder and no target is needed.
 - ``duplicates``: two kinds of rows, many of each; the record is one more of a kind. Nothing but
   counts can tell, and all columns tell at once.
 - ``missing``: the record is the only one with a missing value.
+- ``label``: as ``category``, without an order; for generators that take such columns as they are.
 - ``person``: a person with three rows in one cell; for generators that protect people.
 """
 
@@ -183,15 +185,22 @@ def tree_flip(relation: str, rows: int = 60) -> Pair:
     return _pair("tree-flip", relation, common, (9, 9, 0), (9, 0, 9), schema)
 
 
-def category(relation: str, rows: int = 60) -> Pair:
+def category(
+    relation: str, rows: int = 60, *, ordered: bool = True, name: str = "category"
+) -> Pair:
     """One record with a category and a number that nobody else has."""
     steps = np.arange(rows)
     common = pd.DataFrame(
         {"job": np.array(["law", "arts", "farm"])[steps % 3], "x": steps % 5, "y": (steps // 3) % 5}
     )
-    job = Column("job", "categorical", categories=("arts", "farm", "law", "none"))
+    job = Column("job", "categorical", categories=("arts", "farm", "law", "none"), ordered=ordered)
     schema = Schema((job, *_numbers("xy")))
-    return _pair("category", relation, common, ("none", 9, 4), ("law", 0, 0), schema)
+    return _pair(name, relation, common, ("none", 9, 4), ("law", 0, 0), schema)
+
+
+def label(relation: str) -> Pair:
+    """One record with a category that nobody else has, in a column without an order."""
+    return category(relation, ordered=False, name="label")
 
 
 def duplicates(relation: str, rows: int = 60, columns: int = 4) -> Pair:
@@ -234,6 +243,7 @@ PAIRS: dict[str, Callable[[str], Pair]] = {
     "category": category,
     "duplicates": duplicates,
     "missing": missing,
+    "label": label,
     "person": person,
 }
 #: Those whose unit is a row, which every generator can be tested on.

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
+from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import SettingError
 from copula_shirley.schema import load_yaml
 from copula_shirley.terminal import assignment, messages, screen
@@ -110,7 +111,8 @@ def benchmark(
     write_report(found, output, grid.title)
     messages.print(f"Report written to {escape(str(output.resolve()))}", soft_wrap=True)
     if csv is not None:
-        tidy(found).to_csv(csv, index=False)
+        with atomic_path(csv) as partial:
+            tidy(found).to_csv(partial, index=False)
         messages.print(f"Figures written to {escape(str(csv))}", soft_wrap=True)
     conclude(grid.runs(), found, store, quiet)
 

@@ -9,14 +9,23 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import SettingError
 from copula_shirley.terminal import check_apart, messages, note, screen
 from experiments.candidates import check_settings
-from experiments.display import Display, print_failures, status_table
+from experiments.display import Display, print_failures, print_nothing_ran, status_table
 from experiments.on_dask import run_on_dask
 from experiments.peers import PeerError, find_peer, known_peers
 from experiments.report import write_report
-from experiments.runner import exit_code, is_edited, is_stale, run_all, to_repeat
+from experiments.runner import (
+    all_skipped,
+    exit_code,
+    is_edited,
+    is_stale,
+    run_all,
+    to_repeat,
+    warm_up,
+)
 from experiments.specs import Grid, Run
 from experiments.store import STATUSES, Row, Store, tidy
 from experiments.supervise import Limits
@@ -56,7 +65,10 @@ def run_grid(
     dask: Dask = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a grid; what has ended before is not run again. Exit code 1 if something failed."""
+    """Run a grid; what has ended before is not run again. Exit code 1 if something failed.
+
+    Also if nothing ran because every run was skipped.
+    """
     grid = Grid.read(config)
     store = Store(results or default_folder(grid))
     rows = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
@@ -95,7 +107,8 @@ def report(
     write_report(rows, output, grid.title)
     messages.print(f"Report written to {escape(str(output.resolve()))}", soft_wrap=True)
     if csv is not None:
-        tidy(rows).to_csv(csv, index=False)
+        with atomic_path(csv) as partial:
+            tidy(rows).to_csv(partial, index=False)
         messages.print(f"Figures written to {escape(str(csv))}", soft_wrap=True)
 
 
@@ -128,6 +141,8 @@ def make(
     stale = sum(map(is_stale, ended))
     if stale and not quiet:
         note(f"{stale} of the kept results were made by other code; --again stale makes them again")
+    if dask is None:
+        warm_up(runs, ended)  # while the rest is prepared
     for run in {(run.use, run.settings): run for run in runs}.values():
         check_settings(run)
     prepare_peers(runs, quiet)
@@ -176,6 +191,9 @@ def conclude(runs: list[Run], rows: list[Row], store: Store, quiet: bool) -> Non
     if not quiet:
         screen.print(status_table(runs, rows))
         messages.print(f"Results are in {escape(str(store.folder))}", soft_wrap=True)
-    print_failures(rows, messages)
+    if all_skipped(rows):
+        print_nothing_ran(rows, messages)
+    else:
+        print_failures(rows, messages)
     if exit_code(rows):
         raise typer.Exit(1)

@@ -13,7 +13,7 @@ import hashlib
 import importlib.util
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from copula_shirley.schema import Schema, load_yaml
 FOLDER_VARIABLE = "COPULA_SHIRLEY_DATA"
 
 Entry = Mapping[str, Any]
+Identity = tuple[Any, ...]
 
 
 class DatasetError(ShirleyError):
@@ -91,6 +92,10 @@ def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Datas
     ((5000, 6), ('A', 'B', 'C', 'D', 'E', 'F'))
     """
     entry = _entry(name)
+    if path is None and name in _kept:
+        found_at, dataset = _kept[name]
+        if found_at == _identity(entry):
+            return replace(dataset, table=dataset.table.copy(), tasks=dict(dataset.tasks))
     schema = Schema.from_dict({key: entry[key] for key in ("person", "columns") if key in entry})
     if "recipe" in entry:
         if path is not None:
@@ -110,6 +115,36 @@ def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Datas
         licence=entry["licence"],
         origin=origin,
     )
+
+
+#: Data sets that this process keeps in memory, with the identity of their files.
+_kept: dict[str, tuple[Identity, Dataset]] = {}
+
+
+def keep_in_memory(name: str) -> None:
+    """Read a data set that is on this machine once for this process and all that it forks.
+
+    Whoever asks for it later gets a copy, unless the file has changed since. Nothing is downloaded,
+    and one that cannot be read is left to whoever asks for it.
+    """
+    try:
+        entry = _entry(name)
+        before = _identity(entry)
+        if before is not None:
+            _kept[name] = (before, load_dataset(name))
+    except Exception:
+        _kept.pop(name, None)
+
+
+def _identity(entry: Entry) -> Identity | None:
+    """What changes with the file of a data set; None if there is none."""
+    if "recipe" in entry:
+        return tuple(entry["recipe"].items())
+    for place in _places(entry):
+        if place.is_file():
+            about = place.stat()
+            return (str(place), about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+    return None
 
 
 def list_datasets() -> dict[str, str]:
@@ -170,11 +205,7 @@ def _entry(name: str) -> Entry:
 
 def _find(name: str, entry: Entry, path: str | Path | None) -> Path:
     """The file of a data set, with the hash that it must have."""
-    if path is not None:
-        places = [Path(path).expanduser()]
-    else:
-        places = [data_folder() / entry["file"], _shared_folder() / entry["file"]]
-        places += _carried(entry)
+    places = [Path(path).expanduser()] if path is not None else _places(entry)
     for place in places:
         if place.is_file():
             _check_hash(place, entry["sha256"])
@@ -182,6 +213,11 @@ def _find(name: str, entry: Entry, path: str | Path | None) -> Path:
     if path is None and entry["address"] is not None:
         return _download(name, entry, places)
     raise _absent(name, entry, places)
+
+
+def _places(entry: Entry) -> list[Path]:
+    """Where the file of a data set is looked for, in this order."""
+    return [data_folder() / entry["file"], _shared_folder() / entry["file"], *_carried(entry)]
 
 
 def _shared_folder() -> Path:

@@ -113,6 +113,17 @@ def status_table(runs: Sequence[Run], rows: Sequence[Row]) -> Table:
     return table
 
 
+def print_nothing_ran(rows: Sequence[Row], console: Console) -> None:
+    """Say that every run was skipped, and the reasons, each once."""
+    reasons = dict.fromkeys(str(row["reason"]).splitlines()[0] for row in rows)
+    console.print(
+        escape(f"nothing ran: all {len(rows)} runs were skipped: {'; '.join(reasons)}"),
+        style="red",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
 def print_failures(rows: Sequence[Row], console: Console) -> None:
     """Every run that failed, ran out of time or was skipped, with its reason."""
     for row in rows:

@@ -4,7 +4,8 @@ The result is plain JSON values::
 
     run         the spec                    id      its name
     status      done, skipped, failed, timeout      reason, traceback   if not done
-    seconds     of fit, sample, evaluate, and total
+    seconds     of fit, sample, evaluate, and total; NAME_cpu are seconds of the processor
+    beside      seconds of the runner beside these: start (of the process), data, fold
     memory      peak bytes of fit and sample beyond what was taken before
     figures     metric -> value, better, bounds, detail (by column or pair), verdict
     margins     column -> labels, real, synthetic: shares of the test and the synthetic rows
@@ -22,7 +23,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from copula_shirley.errors import ShirleyError
 from copula_shirley.schema import Schema
@@ -30,7 +31,7 @@ from evaluation.marginals import shares
 from evaluation.metrics import evaluate, known_metrics, verdict
 from evaluation.result import jsonable
 from experiments.candidates import code_of, find_candidate
-from experiments.datasets import DatasetError, load_dataset
+from experiments.datasets import Dataset, DatasetError, load_dataset
 from experiments.folds import Fold, fold_of
 from experiments.specs import Run
 from experiments.synthesis import Skip
@@ -38,6 +39,10 @@ from experiments.synthesis import Skip
 Row = dict[str, Any]
 #: Parts of a metric's breakdown that are kept; triples of columns are too many.
 KEPT = ("columns", "pairs", "classes", "interval", "note", "target", "model", "guessing the mean")
+
+
+#: The numerical libraries of this process, where they were looked for beforehand.
+pools: ThreadpoolController | None = None
 
 
 class TableError(ShirleyError):
@@ -55,7 +60,7 @@ def execute(run: Run, provenance: Mapping[str, Any]) -> tuple[Row, pd.DataFrame 
     about = heading(run, provenance)
     start = time.perf_counter()
     try:
-        with threadpool_limits(run.threads):
+        with (pools or ThreadpoolController()).limit(limits=run.threads):
             found, table = _execute(run)
     except Skip as skip:
         return {**about, "status": "skipped", "reason": str(skip)}, None
@@ -79,15 +84,19 @@ def heading(run: Run, provenance: Mapping[str, Any]) -> Row:
 
 
 def _execute(run: Run) -> tuple[Row, pd.DataFrame]:
-    fold = _fold(run)
+    clock = Clock()
+    dataset = _dataset(run)
+    beside = clock.taken("data")
+    fold = fold_of(dataset, run)
+    beside |= clock.taken("fold")
     candidate = find_candidate(run.use)
     made = candidate.synthesize(fold, run)
     table = checked(made.table, fold)
-    start = time.perf_counter()
+    clock = Clock()
     figures, margins = score(table, fold, run)
-    seconds = {**made.seconds, "evaluate": time.perf_counter() - start}
     return {
-        "seconds": seconds,
+        "seconds": {**made.seconds, **clock.taken("evaluate")},
+        "beside": beside,
         "memory": dict(made.memory),
         "figures": figures,
         "margins": margins,
@@ -96,12 +105,24 @@ def _execute(run: Run) -> tuple[Row, pd.DataFrame]:
     }, table
 
 
-def _fold(run: Run) -> Fold:
+class Clock:
+    """Seconds on the wall and of the processor since it was last asked."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def taken(self, name: str) -> dict[str, float]:
+        """Seconds until now, which is when the next ones begin."""
+        wall, cpu = self._wall, self._cpu
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        return {name: self._wall - wall, f"{name}_cpu": self._cpu - cpu}
+
+
+def _dataset(run: Run) -> Dataset:
     try:
-        dataset = load_dataset(run.dataset)
+        return load_dataset(run.dataset)
     except DatasetError as error:
         raise Skip(f"the data set is not here: {error}") from None
-    return fold_of(dataset, run)
 
 
 def checked(table: Any, fold: Fold) -> pd.DataFrame:

@@ -15,9 +15,9 @@ from copula_shirley.terminal import messages, screen
 from evaluation.comparison import Profile
 from experiments.commands import Again, Jobs, Quiet, make
 from experiments.datasets import list_datasets
-from experiments.display import print_failures
+from experiments.display import print_failures, print_nothing_ran
 from experiments.paper.gather import gather, known, narrowed, read, write_all
-from experiments.runner import exit_code
+from experiments.runner import all_skipped, exit_code
 from experiments.specs import Grid, Size
 from experiments.store import Store
 
@@ -62,9 +62,15 @@ def reproduce(
 ) -> None:
     """Make the thesis' figures and tables again, with a verdict on each of its claims.
 
-    What has ended before is not run again. Exit code 1 if a run failed; all is written even so.
+    What has ended before is not run again. Exit code 1 if a run failed or all were skipped; all
+    is written even so. With --dataset and no names, multivariate is left to its made set.
     """
     chosen, sets = known(names or []), known_datasets(dataset or [])
+    if sets and "multivariate" in (names or ()):
+        raise SettingError(
+            f"dataset ({sets[0]!r}) must be left out for multivariate, which is about the made set "
+            "of table 5.2; name the other experiments in a command of their own"
+        )
     check_folder(output)
     if drawn_from is not None:
         frame, rows = read(drawn_from)
@@ -83,6 +89,8 @@ def reproduce(
     ended = [row for name in chosen for row in stores[name].rows(grids[name].runs())]
     if not quiet:
         print_failures([row for row in ended if row["status"] != "skipped"], messages)
+    if all_skipped(ended):
+        print_nothing_ran(ended, messages)
     if exit_code(ended):
         raise typer.Exit(1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from joblib import Parallel, delayed
 
 from experiments.candidates import code_of
 from experiments.execute import execute, heading
+from experiments.forks import start_server
 from experiments.provenance import code_digest, provenance
 from experiments.specs import Run
 from experiments.store import Row, Store
@@ -57,14 +59,25 @@ def run_all(
         What is made once more: "failed", "timeout", "skipped", or "stale", the results of other
         code than this.
     """
-    stop, made_by = Event(), provenance()
+    stop = Event()
     threads = max((run.threads for run in runs), default=1)
     with store.opened(), few_threads(threads), stopped_by_signals(stop):
         todo = open_runs(runs, store, again)
+        warm_up(todo)
+        made_by = provenance()  # while the server imports
         work = (delayed(_one)(run, store, limits, watcher, made_by, stop) for run in todo)
         # threads that only wait for the processes of their runs
         Parallel(n_jobs=jobs or default_jobs(runs), backend="threading", batch_size=1)(work)
     return store.rows(runs)
+
+
+def warm_up(runs: Sequence[Run], ended: Sequence[Row] = ()) -> None:
+    """Start the server from which runs are forked, if there is a run that has not ended."""
+    known = {row["id"] for row in ended}
+    todo = [run for run in runs if run.id not in known]
+    if todo:
+        with few_threads(max(run.threads for run in runs)):
+            start_server(run.dataset for run in todo)
 
 
 def open_runs(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> list[Run]:
@@ -142,8 +155,9 @@ def run_apart(
     """
     with tempfile.TemporaryDirectory(prefix="shirley-") as name:
         own, log = Store(Path(name)), Path(name) / "log"
-        arguments = (run.to_dict(), name, dict(made_by))
-        ended = supervise(make_run, arguments, log, limits, stop)
+        arguments = (run.to_dict(), name, dict(made_by), time.time())
+        needs_main = run.use.startswith("__main__:")
+        ended = supervise(make_run, arguments, log, limits, stop, needs_main)
         row = own.get(run)
         if row is None and ended.how == "stopped":
             return None
@@ -154,10 +168,16 @@ def run_apart(
         return row
 
 
-def make_run(entry: dict[str, Any], folder: str, made_by: dict[str, Any]) -> None:
-    """Make one run and keep its result; called in a process of its own."""
+def make_run(entry: dict[str, Any], folder: str, made_by: dict[str, Any], asked: float) -> None:
+    """Make one run and keep its result; called in a process of its own.
+
+    ``asked`` is when the runner asked for it, by the clock of the system.
+    """
+    start = {"start": max(time.time() - asked, 0.0), "start_cpu": time.process_time()}
     run = Run.from_dict(entry)
     row, table = execute(run, made_by)
+    if "beside" in row:
+        row["beside"] = {**start, **row["beside"]}
     Store(folder).put(run, row, table)
 
 
@@ -174,5 +194,11 @@ def _died(run: Run, ended: Ended, limits: Limits, log: Path, made_by: Mapping[st
 
 
 def exit_code(rows: Sequence[Row]) -> int:
-    """1 if something failed or ran out of time."""
-    return int(any(row["status"] in ("failed", "timeout") for row in rows))
+    """1 if something failed or ran out of time, or if everything was skipped."""
+    failed = any(row["status"] in ("failed", "timeout") for row in rows)
+    return int(failed or all_skipped(rows))
+
+
+def all_skipped(rows: Sequence[Row]) -> bool:
+    """Whether there were runs, and none of them was made."""
+    return bool(rows) and all(row["status"] == "skipped" for row in rows)

@@ -21,8 +21,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from copula_shirley.errors import SettingError, ShirleyError
+from copula_shirley.files import read_text
 from copula_shirley.privacy import check_epsilon
-from copula_shirley.schema import load_yaml
+from copula_shirley.schema import LARGEST_YAML, load_yaml
 from evaluation.comparison import TASKS, Profile
 from evaluation.metrics import known_metrics
 from experiments.datasets import list_datasets
@@ -232,11 +233,7 @@ class Grid:
             if not file.is_file():
                 known = ", ".join(sorted(path.stem for path in GRIDS.glob("*.yaml")))
                 raise GridError(f"config ({str(config)!r}) must be a .yaml file or one of {known}")
-        try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "not a text in UTF-8"
-            raise GridError(f"config {str(config)!r} cannot be read: {reason}") from None
+        text = read_text(file, LARGEST_YAML, GridError, "config")
         try:
             return cls.from_dict(load_yaml(text), file.stem, size)
         except ShirleyError as error:

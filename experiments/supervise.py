@@ -2,8 +2,10 @@
 
 Processes are forked from a server that has the slow imports behind it, so that a run starts in
 milliseconds and yet shares no memory with another. Each leads a process group of its own; when it
-ends, passes a limit, or the runner stops, the group dies with all children that were ever seen, or
-that carry its mark among their variables. If the runner itself is killed its runs die too.
+ends, passes a limit, or the runner stops, the group dies with all that it ever started: a run
+adopts the orphans among them, and the server those of a run that has ended. Where a system has no
+such adoption, who carries the mark of the run among its variables is looked for instead. If the
+runner itself is killed its runs die too.
 
 This guards against accidents, not against malice: a generator runs as its user and in no sandbox.
 Memory is looked at a few times a second, so that a shorter spike passes.
@@ -16,24 +18,28 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from typing import Any, Literal
 
 import psutil
 
-#: What the server imports before it forks the first run.
-PRELOADED = ["experiments.warm"]
+from experiments import forks, kin
+from experiments.forks import ForkedProcess
+
 #: Seconds between two looks at the memory of a run.
 LOOK = 0.2
 #: Among the variables of a run and of what it starts; the value is the path of its log.
 MARK = "COPULA_SHIRLEY_RUN"
 #: How much of what a run printed is shown when it dies.
 LOG_END = 2000
+#: Processes of the runs under way, and the lock under which they are started and counted.
+_running: set[int] = set()
+_starting = Lock()
 
 Ending = Literal["ended", "timeout", "memory", "stopped"]
 
@@ -56,7 +62,12 @@ class Ended:
 
 
 def supervise(
-    work: Callable[..., None], arguments: tuple[Any, ...], log: Path, limits: Limits, stop: Event
+    work: Callable[..., None],
+    arguments: tuple[Any, ...],
+    log: Path,
+    limits: Limits,
+    stop: Event,
+    needs_main: bool = False,
 ) -> Ended:
     """Call a function in a process of its own and wait for it.
 
@@ -70,14 +81,16 @@ def supervise(
         Of the process and all its children together.
     stop : Event
         Once set, the process is killed.
+    needs_main : bool
+        Whether it needs the main module of this process.
     """
-    process = _start(work, arguments, log)
+    process = _start(work, arguments, log, needs_main)
     start, peak = time.monotonic(), 0
     seen: set[psutil.Process] = set()
     try:
         while not wait([process.sentinel], timeout=LOOK):
-            seen |= family_of(process.pid)
-            peak = max(peak, memory_of(seen))
+            seen |= kin.family_of(process.pid)
+            peak = max(peak, kin.memory_of(seen))
             how: Ending | None = None
             if peak > limits.bytes:
                 how = "memory"
@@ -89,26 +102,47 @@ def supervise(
                 return Ended(how, None, peak)
         return Ended("ended", process.exitcode, peak)
     finally:
-        kill_all(process.pid, seen | family_of(process.pid))
-        process.kill()  # it may not lead its group yet
-        process.join()
-        process.close()
-        kill_marked(MARK, str(log))
+        _end(process, seen, log)
 
 
-def _start(work: Callable[..., None], arguments: tuple[Any, ...], log: Path) -> Any:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+def _start(
+    work: Callable[..., None], arguments: tuple[Any, ...], log: Path, needs_main: bool
+) -> Any:
     # a Dask worker is a daemon, which Python forbids children: ours are killed by us
     current: Any = multiprocessing.current_process()
     daemon = current._config.get("daemon")
-    current._config["daemon"] = False
-    try:
-        process = context.Process(target=_enter, args=(work, arguments, str(log)))
-        process.start()
-    finally:
-        current._config["daemon"] = daemon
+    with _starting:
+        current._config["daemon"] = False
+        try:
+            words = (work, arguments, str(log))
+            process = ForkedProcess(needs_main, target=_enter, args=words)
+            process.start()
+        finally:
+            current._config["daemon"] = daemon
+        _running.add(int(process.pid or 0))
     return process
+
+
+def _end(process: Any, seen: set[psutil.Process], log: Path) -> None:
+    """Kill a run, if it has not ended, and all that it has started."""
+    kin.kill_all(process.pid, seen | kin.family_of(process.pid))
+    process.kill()  # it may not lead its group yet
+    process.join()
+    server = adopted(log)
+    with _starting:  # who is being started is no orphan
+        _running.discard(process.pid)
+        searched = server is not None and kin.kill_orphans(server, _running)
+    process.close()
+    if not searched:
+        kin.kill_marked(MARK, str(log))
+
+
+def adopted(log: Path) -> int | None:
+    """The process that adopts what a run leaves behind, as the run said when it began."""
+    try:
+        return int(log.with_suffix(".server").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
 
 
 def _enter(work: Callable[..., None], arguments: tuple[Any, ...], log: str) -> None:
@@ -124,6 +158,8 @@ def _enter(work: Callable[..., None], arguments: tuple[Any, ...], log: str) -> N
         os._exit(1)
     for stream in (1, 2):
         os.dup2(out, stream)
+    if forks.adopts and kin.adopt_orphans():
+        Path(log).with_suffix(".server").write_text(str(os.getppid()), encoding="ascii")
     work(*arguments)
 
 
@@ -132,47 +168,10 @@ def die_with_runner() -> None:
     runner = multiprocessing.parent_process()
     if runner is not None:
         wait([runner.sentinel])
+        for process in kin.family_of(os.getpid()) - {psutil.Process()}:
+            with suppress(psutil.Error):
+                process.kill()
         os.killpg(os.getpgrp(), signal.SIGKILL)
-
-
-def family_of(pid: int) -> set[psutil.Process]:
-    """A process and all its children."""
-    try:
-        parent = psutil.Process(pid)
-        return {parent, *parent.children(recursive=True)}
-    except psutil.Error:
-        return set()
-
-
-def memory_of(processes: Iterable[psutil.Process]) -> int:
-    """Bytes that processes hold now."""
-    total = 0
-    for process in processes:
-        with suppress(psutil.Error):
-            total += process.memory_info().rss
-    return total
-
-
-def kill_all(group: int, processes: Iterable[psutil.Process]) -> None:
-    """Kill a run's group, and those of its children that left it."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
-    for process in processes:
-        with suppress(psutil.Error):  # psutil knows a pid that went to a stranger
-            process.kill()
-
-
-def kill_marked(variable: str, value: str) -> None:
-    """Kill the processes that have a variable with this value, whoever their parent is now."""
-    left = True
-    while left:  # one may start another while we look
-        left = False
-        for process in psutil.process_iter():
-            with suppress(psutil.Error, OSError):
-                if process.environ().get(variable) == value:
-                    process.kill()
-                    process.wait(10)
-                    left = True
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from experiments.kin import kill_marked
 from experiments.peers.environments import PeerError, clean_environment, log_end
-from experiments.supervise import kill_marked
 
 #: Among the variables of a peer and of its children; the value is the folder of the job.
 MARK = "COPULA_SHIRLEY_PEER"

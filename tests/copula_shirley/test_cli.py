@@ -203,7 +203,8 @@ def test_fit_sample_and_inspect(place: Place) -> None:
     assert fitted.code == 0, fitted.err
     assert "warning:" in fitted.err and "Privacy label" in fitted.err
     assert fitted.out == ""
-    assert sorted(place.listing()) == ["data.csv", "m.shirley", "schema.yaml"]
+    card = "m.shirley.card.html"
+    assert sorted(place.listing()) == ["data.csv", "m.shirley", card, "schema.yaml"]
 
     drawn = shirley("sample", "m.shirley", "-o", "out.csv", "-n", "50", "--seed", "1", **where)
     assert drawn.code == 0, drawn.err
@@ -242,8 +243,8 @@ def test_synthesize_to_csv_with_the_model_kept(place: Place) -> None:
     done = shirley(*words, "--save-model", "m.shirley", "--rows", "30", folder=place.folder)
     assert done.code == 0, done.err
     assert len(pd.read_csv(place.folder / "out.csv")) == 30
-    names = ["data.csv", "m.shirley", "out.csv", "schema.yaml"]
-    assert sorted(place.listing()) == names
+    names = ["m.shirley", "m.shirley.card.html", "out.csv", "out.csv.card.html"]
+    assert sorted(place.listing()) == ["data.csv", *names, "schema.yaml"]
     assert load(place.folder / "m.shirley").n_rows_ == 200
 
 

@@ -47,7 +47,8 @@ def test_noise_that_is_too_small_is_refuted() -> None:
     result = audit(of(factor=0.2), "category", runs=200, boxes=("white",))
     assert result.verdict == REFUTED
     assert result.lower_bound > 1 and "category" in result.reason
-    assert result.findings[0].event.startswith("counts[3] >=")  # the category of one record
+    more, fewer = result.findings[0].hits
+    assert more > 90 and fewer < 10  # of 100: the category of one record
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -94,9 +95,8 @@ class Refuses(NoisyHistogram):
 
 
 def test_an_exception_on_one_side_is_an_event() -> None:
-    result = audit(lambda seed: Refuses(random_state=seed), "category", runs=100)
+    result = audit(lambda seed: Refuses(random_state=seed), "category", runs=200, rows=20)
     assert result.refuted
-    assert all("raised" in finding.event for finding in result.findings)
     assert any("runs raised" in note for note in result.notes)
 
 
@@ -292,7 +292,7 @@ def test_an_audit_that_was_killed_goes_on_and_gives_the_same(tmp_path: Path) -> 
     assert again.calls == whole.calls - (len(kept) - 1) * CHUNK
     third = Killed()
     assert figures(audit(third, "category", folder=tmp_path, **shared)) == figures(expected)
-    assert third.calls == 1  # the one that asks for the claim
+    assert third.calls == 3  # one asks for the claim, two try the pair
 
 
 def test_runs_of_another_generator_or_seed_are_not_taken(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_runs_of_another_generator_or_seed_are_not_taken(tmp_path: Path) -> None
     for change in ({"name": "two"}, {"name": "one", "seed": 1}, {"name": "one", "identity": "x"}):
         other = Killed()
         audit(other, "category", **change, **shared)
-        assert other.calls == 81
+        assert other.calls == 83
 
 
 @pytest.mark.slow

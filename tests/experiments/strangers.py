@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 
 from copula_shirley.privacy import Budget, Ledger
 
@@ -123,3 +124,29 @@ class Leaves(Copies):
         words = [sys.executable, "-c", "import time; time.sleep(600)"]
         child = subprocess.Popen(words, start_new_session=True)
         Path(self.pid_file).write_text(str(child.pid), encoding="ascii")
+
+
+class Escapes(Leaves):
+    """Ends well and leaves a daemon: forked twice, no mark, a session and a parent of its own."""
+
+    def fit(self, table: pd.DataFrame) -> None:
+        Copies.fit(self, table)
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                words = [sys.executable, "-c", "import time; time.sleep(600)"]
+                os.execve(sys.executable, words, {})
+            os._exit(0)
+        os.wait()
+        found = psutil.Process().children()  # it is ours, though we did not start it
+        Path(self.pid_file).write_text(str(found[0].pid), encoding="ascii")
+
+
+class Mains(Copies):
+    """Says which main module it runs under, and whether the command line was imported."""
+
+    def __init__(self, told: str) -> None:
+        Path(told).write_text(
+            f"{hasattr(sys.modules['__main__'], 'MINE')} {'experiments.commands' in sys.modules}",
+            encoding="ascii",
+        )

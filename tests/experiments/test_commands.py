@@ -51,6 +51,20 @@ def shirley(place: Path) -> Shirley:
     return run
 
 
+def test_a_grid_whose_every_run_is_skipped_says_so(shirley: Shirley, place: Path) -> None:
+    (place / "far.yaml").write_text(
+        CONFIG.replace("[made]", "[texas]").replace("[ks, tvd1]", "[ks]"), encoding="utf-8"
+    )
+    done = shirley("experiments", "run", "far.yaml", "-q")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "nothing ran: all 4 runs were skipped: the data set is not here" in done.stderr
+    # one run that is made is enough
+    (place / "near.yaml").write_text(CONFIG.replace("[made]", "[texas, made]"), encoding="utf-8")
+    some = shirley("experiments", "run", "near.yaml", "-q")
+    assert some.returncode == 0 and "nothing ran" not in some.stderr
+
+
 def test_list_runs_nothing(shirley: Shirley, place: Path) -> None:
     done = shirley("experiments", "list", "grid.yaml")
     assert done.returncode == 0 and "4 runs" in done.stderr

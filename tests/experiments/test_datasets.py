@@ -322,3 +322,48 @@ def test_failed_download_is_one_clear_error(
     with pytest.raises(DatasetError, match=r"the download from .* failed: .* Ask for it"):
         datasets._find("toy", toy_entry(server + page, content), None)
     assert not (nowhere / "toy.csv").exists()
+
+
+# -- kept in memory ----------------------------------------------------------------
+
+
+@pytest.fixture
+def small(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data set with a file of two rows that one may change."""
+    entry = {
+        "title": "small", "description": "", "source": "", "licence": "", "obtain": "",
+        "address": None, "sha256": None, "file": "small.csv", "tasks": {},
+        "columns": {"a": {"kind": "integer", "minimum": 0, "maximum": 9, "provenance": "declared"}},
+    }  # fmt: skip
+    monkeypatch.setattr(datasets, "catalogue", lambda: {"small": entry})
+    monkeypatch.setattr(datasets, "_kept", {})
+    file = nowhere / "small.csv"
+    file.write_text("a\n1\n2\n", encoding="ascii")
+    return file
+
+
+@pytest.mark.usefixtures("small")
+def test_what_is_kept_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    datasets.keep_in_memory("small")
+    with monkeypatch.context() as patch:
+        patch.setattr(datasets, "_read", None)  # whoever calls it fails
+        first = load_dataset("small")
+        first.table["a"] = 0  # whoever changes it changes a copy
+        assert load_dataset("small").table["a"].tolist() == [1, 2]
+
+
+def test_a_file_that_changed_is_read_again(small: Path) -> None:
+    datasets.keep_in_memory("small")
+    small.write_text("a\n3\n4\n", encoding="ascii")  # as long as before
+    assert load_dataset("small").table["a"].tolist() == [3, 4]
+    small.unlink()
+    with pytest.raises(DatasetError, match="was not found"):
+        load_dataset("small")
+
+
+def test_a_file_that_cannot_be_read_is_left_to_whoever_asks(small: Path) -> None:
+    small.write_text("a\n77\n", encoding="ascii")
+    datasets.keep_in_memory("small")
+    datasets.keep_in_memory("nonesuch")
+    with pytest.raises(SchemaError):
+        load_dataset("small")

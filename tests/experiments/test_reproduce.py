@@ -105,6 +105,10 @@ def test_names_and_data_sets_narrow_what_is_drawn(frame: pd.DataFrame) -> None:
         (["ratios"], r"experiment \('ratios'\) must be one of ratio, encoders"),
         (["ratio", "--dataset", "iris"], r"dataset \('iris'\) must be one of adult, compas"),
         (["ratio", "--dataset", "made"], r"dataset \('made'\) must be"),
+        (
+            ["ratio", "multivariate", "--dataset", "compas"],
+            r"dataset \('compas'\) must be left out",
+        ),
         (["ratio", "--size", "huge"], r"size \('huge'\) must be quick or full"),
         (["--from", "nowhere.csv"], "nowhere.csv.*No such file"),
         (["ratio", "--no-run"], "results must hold at least one ended run"),

@@ -16,6 +16,8 @@ from typing import Any
 import psutil
 import pytest
 
+from experiments import supervise
+from experiments.kin import family_of, kill_all
 from experiments.runner import exit_code, few_threads, open_runs, run_all, run_apart
 from experiments.specs import Grid, Run
 from experiments.store import Row, Store
@@ -23,7 +25,7 @@ from experiments.supervise import Limits
 
 HERE = Path(__file__).parent
 #: Seconds are those of this machine; everything else must be the same.
-VOLATILE = ("seconds", "memory", "provenance")
+VOLATILE = ("seconds", "beside", "memory", "provenance")
 
 
 class Silent:
@@ -120,6 +122,79 @@ def test_a_run_that_ends_well_leaves_no_child_behind(tmp_path: Path) -> None:
     (row,) = run_all([run], Store(tmp_path / "results"), Limits(), Silent())
     assert row["status"] == "done"
     assert gone(int((tmp_path / "pid").read_text(encoding="ascii")))
+
+
+@pytest.mark.parametrize("look", [0.2, 1000.0])
+def test_a_daemon_without_a_mark_does_not_outlive_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: float
+) -> None:
+    """Even if nobody looked while its run was there; another run beside it is not harmed."""
+    monkeypatch.setattr(supervise, "LOOK", look)
+    daemon = run_of("strangers:Escapes", settings=(("pid_file", str(tmp_path / "pid")),))
+    runs = [run_of("private-vine"), daemon, run_of("uniform")]
+    rows = run_all(runs, Store(tmp_path / "results"), Limits(), Silent(), jobs=2)
+    assert [row["status"] for row in rows] == ["done", "done", "done"], rows
+    assert gone(int((tmp_path / "pid").read_text(encoding="ascii")))
+
+
+def test_a_daemon_counts_for_the_limits_of_its_run(tmp_path: Path) -> None:
+    """A run adopts orphans: whoever forked twice is still in its family."""
+    pid_file = tmp_path / "pid"
+    script = (
+        "import os, sys, time\n"
+        "from experiments import kin\n"
+        "assert kin.adopt_orphans()\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        f"        open({str(pid_file)!r} + '.new', 'w').write(str(os.getpid()))\n"
+        f"        os.rename({str(pid_file)!r} + '.new', {str(pid_file)!r})\n"
+        "        time.sleep(600)\n"
+        "    os._exit(0)\n"
+        "os.wait(); time.sleep(600)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        assert eventually(pid_file.exists, 240)
+        child = int(pid_file.read_text(encoding="ascii"))
+        assert {process.pid, child} <= {found.pid for found in family_of(process.pid)}
+    finally:
+        kill_all(process.pid, family_of(process.pid))
+        process.wait()
+    assert eventually(lambda: gone(child))
+
+
+def test_a_run_does_not_import_the_main_module_of_the_runner(tmp_path: Path) -> None:
+    """Nor the command line with it, which takes longer than many a run."""
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "import sys\n"
+        "import experiments.commands\n"
+        "from experiments.runner import run_all\n"
+        "from experiments.specs import Run\n"
+        "from experiments.store import Store\n"
+        "from experiments.supervise import Limits\n"
+        "from test_runner import Silent, run_of\n"
+        "MINE = True\n"
+        "if __name__ == '__main__':\n"
+        "    run = run_of('strangers:Mains', settings=(('told', sys.argv[1]),))\n"
+        "    (row,) = run_all([run], Store(sys.argv[2]), Limits(), Silent())\n"
+        "    assert row['status'] == 'done', row\n",
+        encoding="utf-8",
+    )
+    words = [sys.executable, str(script), str(tmp_path / "told"), str(tmp_path / "results")]
+    subprocess.run(words, check=True, env={**os.environ, "PYTHONPATH": str(HERE)})
+    assert (tmp_path / "told").read_text(encoding="ascii") == "False False"
+
+
+def test_seconds_beside_the_parts_are_on_record(tmp_path: Path) -> None:
+    (row,) = run_all([run_of("uniform")], Store(tmp_path), Limits(), Silent())
+    names = [f"{part}{kind}" for part in ("start", "data", "fold") for kind in ("", "_cpu")]
+    assert sorted(row["beside"]) == sorted(names)
+    inside = sum(row["seconds"][part] for part in ("fit", "sample", "evaluate"))
+    inside += row["beside"]["data"] + row["beside"]["fold"]
+    assert 0 < inside <= row["seconds"]["total"]
+    assert row["seconds"]["evaluate_cpu"] > 0 and min(row["beside"].values()) >= 0
 
 
 def test_a_generator_that_was_edited_is_run_again(
@@ -230,8 +305,8 @@ def test_an_interrupt_stops_at_once_and_keeps_what_is_done(
     )
     env = {**os.environ, "PYTHONPATH": str(HERE)}
     process = subprocess.Popen(command(config, results), env=env, stderr=subprocess.PIPE)
-    assert eventually(pid_file.exists, 60)
-    assert eventually(lambda: len(list(results.glob("*.json"))) == 1, 60)
+    assert eventually(pid_file.exists, 240)
+    assert eventually(lambda: len(list(results.glob("*.json"))) == 1, 240)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     code = -number if number == signal.SIGKILL else 128 + number

@@ -1,0 +1,234 @@
+"""Files that are whole: written beside their place and moved there, read only if they are files.
+
+What is promised. A kill of this process at any moment leaves the old file or the new one. An error,
+an interrupt or a termination also takes the unfinished file away. After a SIGKILL an unfinished
+``.NAME.*.partial`` may stay beside the target; nobody reads it, and the next command that writes
+the same target removes it once it is a minute old and no living process holds its lock. Before the
+move the file, and after it the folder, are flushed to the disk (fsync), so that a power cut does
+not leave an empty file under the new name either.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from copula_shirley.errors import ArtefactError, ShirleyError
+
+#: Unfinished files of living processes are locked; one that is younger than so many seconds may
+#: have been made a moment ago by a process that does not hold its lock yet.
+YOUNG = 60.0
+#: Errors of a full or failing disk: nobody's input is at fault, and no retry helps.
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+#: Unfinished files of this process, for whoever cleans up when it ends.
+_unfinished: set[Path] = set()
+#: Files that this process has put into their place.
+finished: list[Path] = []
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Give a path to write to; on success it becomes ``path``, else it vanishes.
+
+    Nothing outside the target's folder is written: a link is replaced by the file, not followed.
+    A folder, a device or a pipe is refused.
+    """
+    if Path(path) in _unfinished:  # who gave it out moves it, and names the target in errors
+        yield Path(path)
+        return
+    target = _target(path)
+    partial = target.with_name(f".{_short(target.name)}.{secrets.token_hex(4)}.partial")
+    _remove_leftovers(target)
+    handle, complete = None, False
+    _unfinished.add(partial)  # before it is there: an interrupt may come at any moment
+    try:
+        handle = _locked(partial, path)
+        yield partial
+        complete = True
+        with open(partial, "rb") as file:  # the writer may have made it anew
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        partial.chmod(0o666 & ~umask)
+        partial.replace(target)
+        finished.append(target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        other = error.filename is not None and str(error.filename) != str(partial)
+        if not complete and (other or error.errno not in DISK_ERRORS):
+            raise  # of something else than the target
+        reason = os.strerror(error.errno) if error.errno else error
+        raise ArtefactError(f"{str(path)!r} cannot be written: {reason}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+        _unfinished.discard(partial)
+        if handle is not None:
+            os.close(handle)
+
+
+@contextmanager
+def atomic_paths(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
+    """Give paths to write to; they become ``paths`` all, the last first, or none does.
+
+    Where one cannot be moved to its place, those that were are put back as they were before. A
+    process that is killed between two moves leaves the last ones new and the first ones old, each
+    of them whole.
+    """
+    targets = [Path(path) for path in paths]
+    before: dict[Path, Path | None] = {}
+    try:
+        with ExitStack() as files:
+            yield [files.enter_context(atomic_path(target)) for target in targets]
+            for target in targets:
+                before[target] = _kept(target)
+    except BaseException:
+        for target, old in before.items():
+            if old is None:
+                target.unlink(missing_ok=True)
+            else:
+                old.replace(target)
+        raise
+    finally:
+        for old in before.values():
+            if old is not None:
+                old.unlink(missing_ok=True)
+
+
+def remove_unfinished() -> None:
+    """Take away what an interrupt between two steps of ``atomic_path`` left; for the end."""
+    for partial in tuple(_unfinished):
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        _unfinished.discard(partial)
+
+
+def check_regular(path: str | Path, error: type[ShirleyError]) -> None:
+    """Refuse what is no file: reading a pipe or a device may never end.
+
+    An absent path passes; who opens it says so.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as reason:  # a name with a NUL byte is a ValueError
+        text = getattr(reason, "strerror", None) or reason
+        raise error(f"{str(path)!r} cannot be read: {text}") from None
+    if stat.S_ISDIR(mode):
+        raise error(f"{str(path)!r} cannot be read: it is a folder")
+    if not stat.S_ISREG(mode):
+        raise error(f"{str(path)!r} cannot be read: it is a pipe or a device, not a file")
+
+
+def read_text(path: str | Path, most: int, error: type[ShirleyError], what: str) -> str:
+    """The text of a small file in UTF-8, at most so many bytes of it, or one error."""
+    check_regular(path, error)
+    try:
+        with open(path, "rb") as file:
+            content = file.read(most + 1)
+    except OSError as reason:
+        raise error(f"{what} {str(path)!r} cannot be read: {reason.strerror or reason}") from None
+    if len(content) > most:
+        raise error(f"{what} {str(path)!r} must have at most {most:,} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise error(f"{what} {str(path)!r} is not UTF-8 text") from None
+
+
+# -- parts ---------------------------------------------------------------------------
+
+
+def _target(path: str | Path) -> Path:
+    """The file to replace, which is no folder, pipe or device."""
+    target = Path(path)
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        if not target.name:
+            raise ArtefactError(f"{str(path)!r} cannot be written: it has no name") from None
+        return target
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArtefactError(f"{str(path)!r} cannot be written: {reason}") from None
+    if stat.S_ISDIR(mode):
+        raise ArtefactError(f"{str(path)!r} cannot be written: it is a folder")
+    if not stat.S_ISREG(mode):
+        raise ArtefactError(
+            f"{str(path)!r} cannot be written: it is a pipe or a device, not a file"
+        )
+    return target
+
+
+def _short(name: str) -> str:
+    """So much of a name that the longer one of an unfinished file still is one (255 bytes)."""
+    return os.fsdecode(os.fsencode(name)[:200])
+
+
+def _locked(partial: Path, path: str | Path) -> int:
+    """Make the unfinished file and lock it, so that others see that somebody writes it."""
+    try:
+        handle = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArtefactError(f"{str(path)!r} cannot be written: {reason}") from None
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return handle
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove unfinished files for the same target whose writers are dead."""
+    start = f".{_short(target.name)}."
+    try:
+        with os.scandir(target.parent) as entries:
+            names = [e.name for e in entries if e.name.startswith(start)]
+    except OSError:
+        return
+    for name in names:
+        token = name.removeprefix(start).removesuffix(".partial")
+        if not name.endswith(".partial") or len(token) != 8 or "." in token:
+            continue
+        with suppress(OSError):
+            _remove_if_dead(target.parent / name)
+
+
+def _remove_if_dead(partial: Path) -> None:
+    handle = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if time.time() - os.fstat(handle).st_mtime < YOUNG:
+            return
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        partial.unlink()
+    finally:
+        os.close(handle)
+
+
+def _kept(target: Path) -> Path | None:
+    """A second name, or else a copy, of a file that will be replaced; None if there is none."""
+    if not target.exists():
+        return None
+    second = target.with_name(f".{_short(target.name)}.{secrets.token_hex(4)}.old")
+    try:
+        os.link(target, second)
+    except OSError:
+        shutil.copy2(target, second)
+    return second
+
+
+def _sync_folder(folder: Path) -> None:
+    """Flush the new name to the disk, where folders can be flushed."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

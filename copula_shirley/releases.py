@@ -1,0 +1,431 @@
+"""The release ledger: what was already published from the same data, and a cap on all of it.
+
+Each fit promises something for itself. Whoever publishes a second one from the same people has
+spent both. A curator who names one release ledger in every fit cannot pass a cap by forgetting:
+before rows are read the cost of the fit is reserved, and what would pass the cap is refused.
+
+The rule
+--------
+- A reservation is written, under a lock, before rows are read. It counts from then on.
+- It is given back if the fit is refused before the table is handed to the generator: a missing
+  file, a value outside the schema. Nothing was answered by then.
+- From then on it is kept, whatever happens: an error, a kill, a full disk. Some of the budget may
+  be spent, and some of it may have been seen.
+- When the fit is done, its true cost takes the place of the reservation.
+- Drawing from a saved model costs nothing, as often as one likes: it is post-processing.
+
+Composition
+-----------
+Epsilons add up, and so do deltas (basic composition). If every entry is rho-zCDP (but for a small
+chance of failing, which counts as delta), rho adds up, and the sum means an epsilon at what the
+cap's delta leaves when the chances of failing are taken off (``accounting.epsilon_of``). Each of
+the two is a proof about all releases together, so the smaller epsilon counts. The second is never
+much worse than the first and mostly far better: ten releases of epsilon 1 cost 10 by the first,
+about 3.2 by the second.
+
+Both hold for costs that were fixed beforehand. For costs that somebody chose after looking at
+earlier releases, sums of epsilon and delta still hold (Rogers, Roth, Ullman and Vadhan 2016) and
+so do sums of rho (Feldman and Zrnic 2021); where the first bound decides for some histories and
+the second for others, delta at most doubles.
+
+The file is JSON, each entry sealed by a digest that includes the one before. That finds damage and
+careless edits. It is no lock: the curator can edit with care, or start another file, and only
+cheats himself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from copula_shirley.accounting import epsilon_of, rho_of
+from copula_shirley.api import Generator, Progress
+from copula_shirley.artefact import atomic_path
+from copula_shirley.card import sha256_of
+from copula_shirley.errors import ArtefactError, BudgetError, SettingError
+from copula_shirley.privacy import NEIGHBOURS, ROUNDING, Budget, Ledger, Total
+from copula_shirley.private_domain import DELTA_SHARE
+from copula_shirley.private_vine import PrivateVine
+from copula_shirley.schema import Schema
+
+FORMAT = 1
+UNITS = ("row", "person")
+HEAD = ("format", "cap", "neighbours", "unit", "made")
+RESERVED, BEGUN, RETURNED, SETTLED = "reserved", "begun", "given back", "settled"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one release costs; rho and the chance of failing where it is zCDP."""
+
+    epsilon: float
+    delta: float = 0.0
+    rho: float | None = None
+    failing: float = 0.0
+
+    def __post_init__(self) -> None:
+        for value in (self.epsilon, self.delta, self.rho, self.failing):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and math.isfinite(value) and value >= 0):
+                raise SettingError(f"cost ({value!r}) must be a number, 0 or more")
+
+    __str__ = Budget.__str__
+
+
+def total_of(costs: Sequence[Cost], cap: Budget) -> Total:
+    """What releases cost together; see the composition above.
+
+    Examples
+    --------
+    >>> total_of([Cost(1.0), Cost(0.5)], Budget(3.0))
+    Total(epsilon=1.5, delta=0.0, rho=0.0)
+    >>> ten = [Cost(1.0, 1e-9, rho_of(1.0, 1e-9))] * 10
+    >>> round(total_of(ten, Budget(4.0, 1e-8)).epsilon, 2)
+    3.15
+    """
+    basic = Total(math.fsum(c.epsilon for c in costs), math.fsum(c.delta for c in costs))
+    rhos = [c.rho for c in costs if c.rho is not None]
+    left = cap.delta - math.fsum(c.failing for c in costs)
+    if not costs or len(rhos) < len(costs) or left <= 0:
+        return basic
+    rho = math.fsum(rhos)
+    concentrated = Total(epsilon_of(rho, left), cap.delta, rho)
+    if concentrated.epsilon < basic.epsilon or not _within(basic, cap):
+        return concentrated
+    return basic
+
+
+def _within(total: Total, cap: Budget) -> bool:
+    slack = 1 + ROUNDING
+    return total.epsilon <= cap.epsilon * slack and total.delta <= cap.delta * slack
+
+
+@dataclass(frozen=True)
+class Release:
+    """One line of the ledger, as it stands."""
+
+    number: int
+    time: str
+    generator: str
+    what: str
+    state: str
+    cost: Cost
+
+
+class ReleaseLedger:
+    """What was published from the same data; a file that only grows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> ledger = ReleaseLedger.new(folder / "releases.json", Budget(3.0, 1e-8))
+    >>> ledger.total, ledger.cap
+    (Total(epsilon=0.0, delta=0.0, rho=0.0), Budget(epsilon=3.0, delta=1e-08))
+    """
+
+    def __init__(self, path: str | Path, content: dict[str, Any]) -> None:
+        self.path = Path(path)
+        self._content = content
+        self.cap = Budget(**content["cap"])
+        self.neighbours: str = content["neighbours"]
+        self.unit: str = content["unit"]
+        self.releases = _releases(content["entries"])
+
+    @classmethod
+    def new(
+        cls,
+        path: str | Path,
+        cap: Budget,
+        *,
+        neighbours: str = "add-remove",
+        unit: str = "row",
+    ) -> Self:
+        """Start a ledger; a file that is there already is never replaced."""
+        if neighbours not in NEIGHBOURS:
+            allowed = ", ".join(NEIGHBOURS)
+            raise SettingError(f"neighbours ({neighbours!r}) must be one of {allowed}")
+        if unit not in UNITS:
+            raise SettingError(f"unit ({unit!r}) must be one of {', '.join(UNITS)}")
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "cap": asdict(cap),
+            "neighbours": neighbours,
+            "unit": unit,
+            "made": _now(),
+            "entries": [],
+        }
+        content["digest"] = _chain(content)[-1]
+        with _locked(Path(path)):
+            if Path(path).exists():
+                raise SettingError(f"{str(path)!r} exists; a release ledger is never replaced")
+            _write(Path(path), content)
+        return cls(path, content)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Read a ledger, or refuse a file that is none, or that was edited."""
+        return cls(path, _read(Path(path)))
+
+    @property
+    def total(self) -> Total:
+        """What all releases cost together, those that are reserved included."""
+        return total_of([release.cost for release in self.releases], self.cap)
+
+    def reserve(self, generator: Generator, schema: Schema, what: str = "") -> Reservation:
+        """Reserve what a fit will cost, or refuse; use it in a ``with`` block.
+
+        Parameters
+        ----------
+        generator : Generator
+            With the settings of the fit.
+        schema : Schema
+            The declared domain.
+        what : str
+            For people, such as the name of the file that will be published.
+        """
+        cost = self._price(generator, schema)
+        entry = {
+            "kind": RESERVED,
+            "generator": generator.name,
+            "what": what,
+            **asdict(cost),
+            "settings_sha256": sha256_of(
+                {k: v for k, v in generator.get_params().items() if k != "random_state"}
+            ),
+            "schema_sha256": sha256_of(schema.to_dict()),
+        }
+        number = self._append(entry, cost)
+        return Reservation(self, number, cost, generator, schema)
+
+    def _price(self, generator: Generator, schema: Schema) -> Cost:
+        """The most that a fit can cost by its settings; no row is needed."""
+        name = generator.name
+        if not isinstance(schema, Schema):
+            raise SettingError("schema (None) must be a Schema: without one nothing is proved")
+        generator._check_settings(schema)
+        if not (generator.publishable and generator.provable):
+            raise BudgetError(
+                f"releases: model ({name!r}) proves nothing, so no sum can hold it; see "
+                "docs/privacy.md"
+            )
+        if generator.random_state is not None:
+            raise BudgetError(
+                "releases: the fit is seeded (for experiments, not for release); leave the seed out"
+            )
+        bought = getattr(generator, "domain", "declared") == "private"
+        if schema.drafted and not bought:
+            raise BudgetError(
+                f"releases: the domain of column {schema.drafted[0]!r} was drafted from the data, "
+                "so nothing is proved; declare it, or buy it with domain 'private'"
+            )
+        if schema.person is not None and schema.person_provenance == "drafted":
+            raise BudgetError(
+                "releases: the most rows per person were drafted from the data, so nothing is "
+                "proved; declare max_rows"
+            )
+        opened = generator._open_ledger(schema)
+        if opened.budget is None or opened.unprotected:
+            raise BudgetError(
+                f"releases: model ({name!r}) has no budget or leaves rows unprotected, so nothing "
+                "is proved; give it an epsilon"
+            )
+        for setting in ("neighbours", "unit"):
+            mine, its = getattr(self, setting), getattr(opened, setting)
+            if mine != its:
+                raise BudgetError(
+                    f"releases: {setting} ({its!r}) of the fit must be {mine!r} as in "
+                    f"{str(self.path)!r}; guarantees of different kinds do not add up"
+                )
+        epsilon, delta = opened.budget.epsilon, opened.budget.delta
+        if not (opened.zcdp and isinstance(generator, PrivateVine)):
+            return Cost(epsilon, delta)
+        # what fails with a small chance is part of delta, so this rho is not too small
+        return Cost(epsilon, delta, rho_of(epsilon, delta), delta * DELTA_SHARE * bought)
+
+    def _append(self, entry: dict[str, Any], cost: Cost | None = None) -> int:
+        """Add an entry under the lock; with a cost, refuse what passes the cap."""
+        with _locked(self.path):
+            fresh = type(self).open(self.path)
+            content = fresh._content
+            if cost is not None:
+                after = total_of([*(r.cost for r in fresh.releases), cost], fresh.cap)
+                if not _within(after, fresh.cap):
+                    raise BudgetError(
+                        f"releases: {fresh.total} is published or reserved; this fit of {cost} "
+                        f"would bring the total to {after}, above the cap of {fresh.cap} in "
+                        f"{str(self.path)!r}"
+                    )
+                entry = {**entry, "number": len(fresh.releases) + 1}
+            content["entries"].append({**entry, "time": _now()})
+            chain = _chain(content)
+            content["entries"][-1]["digest"] = content["digest"] = chain[-1]
+            _write(self.path, content)
+        self.__init__(self.path, content)  # type: ignore[misc]
+        return int(entry["number"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Cap, total and releases, as plain JSON values."""
+        return {
+            "cap": asdict(self.cap),
+            "total": asdict(self.total),
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "releases": [asdict(release) for release in self.releases],
+        }
+
+
+class Reservation:
+    """What is reserved for one fit.
+
+    Attributes
+    ----------
+    cost : Cost
+    """
+
+    def __init__(
+        self, ledger: ReleaseLedger, number: int, cost: Cost, generator: Generator, schema: Schema
+    ) -> None:
+        self.cost = cost
+        self._ledger = ledger
+        self._number = number
+        self._generator = generator
+        self._schema = schema
+        self._begun = False
+        self._before = getattr(generator, "ledger_", None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # who fits the generator past this object has spent, too
+        if not self._begun and getattr(self._generator, "ledger_", None) is self._before:
+            self._ledger._append({"kind": RETURNED, "number": self._number})
+
+    def fit(self, table: pd.DataFrame, *, progress: Progress | None = None) -> Generator:
+        """Fit the generator to a table; from here on the cost is spent."""
+        self._begun = True  # before it is written: a failure to write gives nothing back
+        self._ledger._append({"kind": BEGUN, "number": self._number})
+        model = self._generator.fit(table, self._schema, progress=progress)
+        self._settle(model.ledger_)
+        return model
+
+    def _settle(self, ledger: Ledger) -> None:
+        if ledger.proved is None or ledger.seeded:
+            raise BudgetError("releases: the fit proves nothing after all; do not publish it")
+        spent = ledger.proved
+        rho = spent.rho if self.cost.rho is not None else None
+        cost = Cost(spent.epsilon, spent.delta, rho, ledger.failing)
+        self._ledger._append({"kind": SETTLED, "number": self._number, **asdict(cost)})
+        if not _within(spent, Budget(self.cost.epsilon, self.cost.delta)):
+            raise BudgetError(
+                f"releases: the fit cost {spent}, more than the {self.cost} that was reserved; do "
+                "not publish it"
+            )
+
+
+# -- the file ------------------------------------------------------------------------
+
+
+def _releases(entries: Sequence[dict[str, Any]]) -> list[Release]:
+    """The releases as they stand after all entries."""
+    found: dict[int, Release] = {}
+    for entry in entries:
+        kind, number = entry["kind"], entry["number"]
+        if kind == RESERVED:
+            if number != len(found) + 1:
+                raise KeyError(number)
+            time, name, what = (str(entry[key]) for key in ("time", "generator", "what"))
+            found[number] = Release(number, time, name, what, RESERVED, _cost(entry))
+            continue
+        old = found[number]
+        allowed = {BEGUN: (RESERVED,), RETURNED: (RESERVED,), SETTLED: (BEGUN,)}[kind]
+        if old.state not in allowed:
+            raise KeyError(kind)
+        cost = {RETURNED: Cost(0.0, 0.0, 0.0), BEGUN: old.cost}.get(kind) or _cost(entry)
+        found[number] = Release(number, old.time, old.generator, old.what, kind, cost)
+    return list(found.values())
+
+
+def _cost(entry: dict[str, Any]) -> Cost:
+    return Cost(*(entry[name] for name in ("epsilon", "delta", "rho", "failing")))
+
+
+def _chain(content: dict[str, Any]) -> list[str]:
+    """Digests of the head and of each entry, each with the one before."""
+    chain = [sha256_of({name: content[name] for name in HEAD})]
+    for entry in content["entries"]:
+        own = {name: value for name, value in entry.items() if name != "digest"}
+        chain.append(sha256_of([chain[-1], own]))
+    return chain
+
+
+def _read(path: Path) -> dict[str, Any]:
+    where = repr(str(path))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ArtefactError(
+            f"{where} does not exist; start it with 'shirley releases new'"
+        ) from None
+    except OSError as error:
+        raise ArtefactError(f"{where} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError):
+        raise ArtefactError(f"{where} is no release ledger: it is not JSON") from None
+    try:
+        if content["format"] != FORMAT:
+            raise ArtefactError(f"{where} has format {content['format']!r}, this version knows 1")
+        if set(content) != {*HEAD, "entries", "digest"}:
+            raise KeyError("entries")
+        chain = _chain(content)
+        for number, (entry, digest) in enumerate(zip(content["entries"], chain[1:], strict=True)):
+            if entry["digest"] != digest:
+                raise ArtefactError(f"{where} was edited or damaged at entry {number + 1}")
+        if content["digest"] != chain[-1]:
+            raise ArtefactError(f"{where} was edited or damaged: its digest does not fit")
+        ReleaseLedger(path, content)
+    except ArtefactError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ArtefactError(f"{where} is no release ledger of this project") from None
+    return content  # type: ignore[no-any-return]
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1, allow_nan=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Let one process at a time change the ledger; the lock is a file beside it."""
+    try:
+        import fcntl  # noqa: PLC0415  (not on every system)
+    except ImportError:
+        raise SettingError("releases need file locks, which this system does not have") from None
+    lock = path.with_name(f".{path.name}.lock")
+    try:
+        handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o666)
+    except OSError as error:
+        raise ArtefactError(f"{str(path)!r} cannot be locked: {error.strerror or error}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)  # ends with the process, however that ends
+        yield
+    finally:
+        os.close(handle)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,128 @@
+"""Checks of what a model file says, so that a model that loads also draws.
+
+A bent file must be refused when it is loaded, not blow up later: types and shapes are checked one
+by one, and at the end a few rows are drawn and looked at. None of this says that nobody changed a
+number; it says that the numbers can be those of a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley import domain
+from copula_shirley.domain import FloatArray
+from copula_shirley.errors import ArtefactError
+from copula_shirley.margins import Margin
+from copula_shirley.schema import Column, Schema
+
+#: What stands in every header, and of which type.
+PARTS: dict[str, type] = {
+    "generator": str,
+    "settings": dict,
+    "schema": dict,
+    "columns": list,
+    "dtypes": dict,
+    "rows": int,
+    "ledger": dict,
+    "model": dict,
+}
+#: More rows than this are no table that anybody has.
+MOST_ROWS = 2**40
+#: Whole numbers of a transcript are exact as floats, in which models are estimated.
+LARGEST_COUNT = 2**53
+#: Rows drawn from a model that was loaded, to see that it draws.
+TRIAL = 32
+
+
+def check_header(header: Mapping[str, Any]) -> None:
+    """Refuse a header without the parts of a model, or with parts of another type."""
+    for name, kind in PARTS.items():
+        if type(header.get(name)) is not kind:
+            raise ArtefactError(f"its {name} must be a {kind.__name__}")
+    if not 0 <= header["rows"] <= MOST_ROWS:
+        raise ArtefactError(f"its rows ({header['rows']}) must be 0 to {MOST_ROWS}")
+    if "random_state" in header["settings"]:
+        raise ArtefactError("its settings must not hold a seed")
+
+
+def check_columns(schema: Schema, columns: list[Any], dtypes: Mapping[str, Any]) -> None:
+    """Refuse columns that are not those of the schema, and dtypes that cannot store them."""
+    if not texts(columns) or sorted(columns) != sorted(schema.names):
+        raise ArtefactError("its columns must be those of its schema")
+    if sorted(dtypes) != sorted(schema.names) or not texts(dtypes.values()):
+        raise ArtefactError("its dtypes must be those of its columns")
+    for column in schema:
+        cells = domain.cells(column)
+        known = cells.first[np.isfinite(cells.first)]
+        ends = [[known[0], cells.last[-1]], [domain.MISSING]][: 1 + column.missing]
+        for numbers in ends:
+            domain.from_numbers(column, np.array(numbers), dtypes[column.name])
+
+
+def check_draws(rows: pd.DataFrame, schema: Schema) -> None:
+    """Refuse a model whose rows lie outside its own domain."""
+    for column in schema:
+        if domain.outside(column, rows[column.name]).any():
+            raise ArtefactError(f"it draws values outside the domain of {column.name!r}")
+
+
+def texts(values: Iterable[Any]) -> bool:
+    """Whether all values are texts."""
+    return all(isinstance(value, str) for value in values)
+
+
+def whole_numbers(values: Any, least: int, most: int) -> bool:
+    """Whether a list holds whole numbers from ``least`` to ``most`` only."""
+    return isinstance(values, list) and all(
+        type(value) is int and least <= value <= most for value in values
+    )
+
+
+def floats(array: Any, shape: tuple[int, ...] | None = None) -> FloatArray:
+    """An array of a model, if it holds floats and has the shape that it must have."""
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64:
+        raise ArtefactError("an array must hold floats")
+    if shape is not None and array.shape != shape:
+        raise ArtefactError(f"an array of shape {array.shape} must have shape {shape}")
+    if np.isnan(array).any() or np.isposinf(array).any():
+        raise ArtefactError("an array must hold numbers only")
+    return array
+
+
+def restored_margin(atoms: Any, cumulative: Any) -> Margin:
+    """A margin from the arrays of a file, if they are those of a distribution."""
+    atoms, cumulative = floats(atoms), floats(cumulative)
+    if atoms.ndim != 1 or not atoms.size or atoms.shape != cumulative.shape:
+        raise ArtefactError("a margin must have as many atoms as shares")
+    if np.any(np.diff(atoms) <= 0):
+        raise ArtefactError("the atoms of a margin must ascend")
+    rising = np.all(np.diff(cumulative) >= 0) and cumulative[0] >= 0
+    if not rising or cumulative[-1] != 1.0:
+        raise ArtefactError("the shares of a margin must rise to 1")
+    return Margin(atoms, cumulative)
+
+
+def check_inside(column: Column, numbers: FloatArray) -> None:
+    """Refuse numbers that are no values of the column."""
+    known = numbers[~np.isneginf(numbers)]
+    cells = domain.cells(column)
+    first = cells.first[np.isfinite(cells.first)][0]
+    wrong = (known < first) | (known > cells.last[-1])
+    if column.kind != "continuous":
+        wrong |= known != np.round(known)
+    if wrong.any() or (len(known) < len(numbers) and not column.missing):
+        raise ArtefactError(f"a margin of {column.name!r} lies outside its domain")
+
+
+def counts(values: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an array holds whole numbers, of this shape and of a size that can be."""
+    return (
+        isinstance(values, np.ndarray)
+        and values.dtype == np.int64
+        and values.shape == shape
+        and bool(np.all((values <= LARGEST_COUNT) & (values >= -LARGEST_COUNT)))
+    )

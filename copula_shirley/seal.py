@@ -1,0 +1,69 @@
+"""A digest over every byte of a model file, so that a file that was changed is not read.
+
+A zip file may end in a comment. Ours is ``sha256:`` and the digest of all bytes before these 64
+digits, the comment's own length and prefix included: whatever is changed, cut off, put in or put
+behind, the digest no longer fits. Zip tools and numpy read the file as before.
+
+It is no signature. It finds accidents and careless edits; who edits with care computes it anew.
+Against that, compare the file's own sha256 with one that its maker published
+(``shirley verify --sha256``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from copula_shirley.errors import ArtefactError
+
+PREFIX = b"sha256:"
+DIGITS = 64
+#: What stands in the place of the comment until the digest is known.
+BLANK = PREFIX + b"0" * DIGITS
+#: First bytes, and length without the comment, of the record that ends a zip file.
+END_RECORD, END_LENGTH = b"PK\x05\x06", 22
+BLOCK = 1 << 20
+
+
+def close_seal(path: Path) -> None:
+    """Put the digest of a file that ends in ``BLANK`` into its place."""
+    with open(path, "r+b") as file:
+        size = file.seek(0, os.SEEK_END)
+        digest = _digest(path, size - DIGITS)
+        file.seek(size - DIGITS)
+        file.write(digest.encode())
+
+
+def seal_of(path: str | Path) -> bool | None:
+    """Whether a file is as it was sealed; None if it has no seal, as older ones."""
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - len(BLANK), 0))
+        end = file.read()
+    bare = end[-END_LENGTH:]
+    if bare.startswith(END_RECORD) and bare.endswith(b"\0\0"):  # a zip file without a comment
+        return None
+    return end.startswith(PREFIX) and end[-DIGITS:] == _digest(path, size - DIGITS).encode()
+
+
+def check_seal(path: str | Path) -> None:
+    """Refuse a file that was changed after it was sealed."""
+    if seal_of(path) is False:
+        raise ArtefactError(
+            f"{str(path)!r} was changed or truncated after it was saved: its digest does not fit"
+        )
+
+
+def file_sha256(path: str | Path) -> str:
+    """The sha256 of a file, as ``sha256sum`` prints it."""
+    return _digest(path, os.path.getsize(path))
+
+
+def _digest(path: str | Path, size: int) -> str:
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while size > 0 and (block := file.read(min(BLOCK, size))):
+            found.update(block)
+            size -= len(block)
+    return found.hexdigest()

@@ -1,0 +1,187 @@
+"""The contract of a generator, as checks that anybody can run on their own.
+
+>>> from evaluation.contract import check_generator
+>>> from copula_shirley.api import find_generator
+>>> report = check_generator(find_generator("uniform"), only=("schema", "rows"))
+>>> report["rows"].status
+'passed'
+
+``check_generator`` takes a class, an instance or a factory, and settings. Every check ends as
+passed, failed (with a reason), not applicable (with a reason) or, where the caller says so and
+why, as an expected failure; none is left out in silence. ``contract_tests`` makes a class of tests
+of them for pytest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from copula_shirley.schema import Schema
+from evaluation.contract import behaviour, neighbouring, promises, storage
+from evaluation.contract.report import Broken, ContractError, NotApplicable, Outcome, Report
+from evaluation.contract.subject import Subject
+from evaluation.contract.tables import Case
+
+__all__ = [
+    "CHECKS",
+    "Check",
+    "ContractError",
+    "Outcome",
+    "Report",
+    "check_generator",
+    "contract_tests",
+]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A rule of the contract: raises ``Broken`` or ``NotApplicable``, or returns."""
+
+    rule: Callable[[Subject], None]
+    #: Whether it is about privacy.
+    private: bool = True
+
+    @property
+    def meaning(self) -> str:
+        """What the rule says, in a sentence."""
+        return (self.rule.__doc__ or "").strip().splitlines()[0]
+
+
+CHECKS: dict[str, Check] = {
+    "fit": Check(behaviour.fit_changes_nothing, private=False),
+    "schema": Check(behaviour.schema_kept, private=False),
+    "rows": Check(behaviour.number_of_rows, private=False),
+    "same seed": Check(behaviour.same_seed, private=False),
+    "fresh randomness": Check(behaviour.fresh_randomness, private=False),
+    "global randomness": Check(behaviour.no_global_randomness, private=False),
+    "refusals": Check(behaviour.refusals, private=False),
+    "old model kept": Check(behaviour.refused_fit_keeps_model, private=False),
+    "progress": Check(behaviour.progress_told, private=False),
+    "save and load": Check(storage.save_and_load, private=False),
+    "no pickle": Check(storage.no_pickle, private=False),
+    "messages": Check(storage.messages_are_quiet, private=False),
+    "dtypes": Check(behaviour.dtypes_declared),
+    "sampling apart": Check(behaviour.sampling_apart),
+    "ledger": Check(promises.ledger_adds_up),
+    "person": Check(promises.person_counted),
+    "charged first": Check(promises.charged_first),
+    "seed stamped": Check(promises.seed_stamped),
+    "exact noise": Check(promises.noise_exact),
+    "replay": Check(neighbouring.replay_alike),
+    "cost": Check(promises.cost_charged),
+    "no row in the file": Check(storage.no_row_in_file),
+    "no row in the model": Check(storage.no_row_in_model),
+}
+
+
+def check_generator(
+    generator: Any,
+    *,
+    table: pd.DataFrame | None = None,
+    schema: Schema | None = None,
+    known: Mapping[str, str] | None = None,
+    only: Iterable[str] | None = None,
+    raise_: bool = True,
+    **settings: Any,
+) -> Report:
+    """Try every rule of the contract on a generator.
+
+    Parameters
+    ----------
+    generator : class, instance or callable
+        With ``fit(table)`` or ``fit(table, schema)``, and ``sample(n)``.
+    table, schema : DataFrame, Schema, optional
+        A table of your own instead of the built-in ones; it should be public, as it is changed,
+        fitted and searched for in files. Without a schema one is drafted.
+    known : mapping, optional
+        Checks that are expected to fail, with the reason. One that passes is then a failure.
+    only : iterable of str, optional
+        Names of the checks to run; all of ``CHECKS`` by default.
+    raise_ : bool
+        Raise ``ContractError`` if a rule is broken.
+    **settings
+        Of the generator.
+
+    Returns
+    -------
+    Report
+    """
+    subject = Subject(generator, settings, case_of(table, schema))
+    names = list(CHECKS) if only is None else list(only)
+    report = Report(subject.name, tuple(run_check(subject, name, known) for name in names))
+    if raise_:
+        report.raise_failures()
+    return report
+
+
+def case_of(table: pd.DataFrame | None, schema: Schema | None) -> Case | None:
+    """The user's own table, if there is one."""
+    if table is None:
+        if schema is not None:
+            raise ValueError("schema must come with a table that fits it")
+        return None
+    schema = schema or Schema.draft(table)
+    schema.validate(table)
+    rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    return Case(tuple(rows), schema)
+
+
+def run_check(subject: Subject, name: str, known: Mapping[str, str] | None = None) -> Outcome:
+    """What one check finds."""
+    check, why = CHECKS[name], (known or {}).get(name)
+    outcome = Outcome(name, check.meaning, "passed", private=check.private)
+    try:
+        check.rule(subject)
+    except NotApplicable as reason:
+        outcome = Outcome(name, check.meaning, "not applicable", str(reason), check.private)
+    except Broken as reason:
+        outcome = Outcome(name, check.meaning, "failed", str(reason), check.private)
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        outcome = Outcome(name, check.meaning, "failed", text, check.private)
+    if why is None:
+        return outcome
+    if outcome.status == "failed":
+        told = f"{why} ({outcome.reason})"
+        return Outcome(name, check.meaning, "expected failure", told, check.private)
+    told = f"it was expected to fail ({why}) but is {outcome.status}"
+    return Outcome(name, check.meaning, "failed", told, check.private)
+
+
+def contract_tests(
+    generator: Any,
+    *,
+    table: pd.DataFrame | None = None,
+    schema: Schema | None = None,
+    known: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> type:
+    """A class of tests for pytest, one for each check: ``TestMine = contract_tests(Mine)``.
+
+    Checks that are not applicable are skipped with their reason; expected failures are xfailed.
+    """
+    made: list[Subject] = []
+
+    def test_of(name: str) -> Callable[[Any], None]:
+        def test(_: Any) -> None:
+            import pytest  # noqa: PLC0415  (only tests need it)
+
+            if not made:
+                made.append(Subject(generator, settings, case_of(table, schema)))
+            outcome = run_check(made[0], name, known)
+            if outcome.status == "not applicable":
+                pytest.skip(outcome.reason)
+            if outcome.status == "expected failure":
+                pytest.xfail(outcome.reason)
+            if outcome.status == "failed":
+                raise ContractError(f"{outcome.meaning} {outcome.reason}")
+
+        test.__doc__ = CHECKS[name].meaning
+        return test
+
+    members = {f"test_{name.replace(' ', '_')}": test_of(name) for name in CHECKS}
+    return type("ContractTests", (), {**members, "__doc__": "The contract of a generator."})

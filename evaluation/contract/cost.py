@@ -1,0 +1,118 @@
+"""What a pair of neighbours costs, from the true values and the scales on two tapes.
+
+First principles, and not the ledger's arithmetic. With d the difference of what the noise protects:
+Laplace noise costs epsilon = |d|_1 / scale. A choice whose chances grow as exp(score / scale)
+costs the largest change of the logarithm of a chance. Gaussian noise has mu = |d|_2 / scale.
+In zCDP they are worth rho = epsilon^2 / 2, w^2 / 8 with w the width of the interval in which the
+changes lie, and mu^2 / 2. Against a pair (epsilon, delta) the Gaussian parts are tested together by
+their exact delta (Balle and Wang 2018). Categories that only one of two tables has are covered by
+the delta of their discovery and not by noise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import log_ndtr
+from scipy.special import logsumexp as log_sum
+
+from copula_shirley.tape import Charge, Request, Tape
+
+#: Costs and charges are sums of floating-point numbers.
+SLACK = 1e-6
+
+
+def excess(record: Tape, again: Tape, ledger: Any) -> str | None:
+    """Say which charge the pair costs more than, if one."""
+    groups = _groups(record, again)
+    if all(requests for _, requests in groups):
+        spans = [([charge], requests) for charge, requests in groups]
+    else:  # charged in advance: all that was drawn so far against all that was charged so far
+        spans = [
+            ([c for c, _ in groups[: i + 1]], [r for _, some in groups[: i + 1] for r in some])
+            for i in range(len(groups))
+        ]
+    for charges, requests in spans:
+        spends = [charge.spend for charge in charges]
+        told = f"{spends[-1].stage} of {spends[-1].what}"
+        if ledger.zcdp:
+            cost = math.fsum(_rho(*pair) for pair in requests)
+            paid = math.fsum(spend.rho for spend in spends)
+            if cost > paid * (1 + SLACK):
+                return f"{told} costs rho {cost:.4g}, charged is {paid:.4g}"
+            continue
+        paid = math.fsum(spend.epsilon for spend in spends)
+        delta = math.fsum(spend.delta for spend in spends)
+        pure = math.fsum(_epsilon(*pair) for pair in requests if pair[0].kind != "gaussian")
+        if pure > paid * (1 + SLACK):
+            return f"{told} costs epsilon {pure:.4g}, charged is {paid:.4g}"
+        mu = math.sqrt(
+            math.fsum(_mu(*pair) ** 2 for pair in requests if pair[0].kind == "gaussian")
+        )
+        if mu and gaussian_delta(mu, paid - pure) > delta * (1 + SLACK):
+            return f"{told} costs more than epsilon {paid:.4g} at delta {delta:.3g}"
+    return None
+
+
+def _groups(record: Tape, again: Tape) -> list[tuple[Charge, list[tuple[Request, Request]]]]:
+    """Draws of both tapes after the charge that they follow."""
+    there = iter(again.requests)
+    groups: list[tuple[Charge, list[tuple[Request, Request]]]] = []
+    for event in record.events:
+        if isinstance(event, Charge):
+            groups.append((event, []))
+        elif isinstance(event, Request) and groups:
+            groups[-1][1].append((event, next(there)))
+        elif isinstance(event, Request):
+            next(there)
+    return groups
+
+
+def _difference(here: Request, there: Request) -> Any:
+    if here.kind != "discovery":
+        return here.true - there.true
+    shared = [
+        (one[label], other[label])
+        for one, other in zip(here.true, there.true, strict=True)
+        for label in one.keys() & other.keys()
+    ]
+    return np.array([a - b for a, b in shared], dtype=float)
+
+
+def _mu(here: Request, there: Request) -> float:
+    return float(np.sqrt((_difference(here, there) ** 2).sum())) / here.scale
+
+
+def _losses(here: Request, there: Request) -> Any:
+    logs = [r.true / here.scale - log_sum(r.true / here.scale) for r in (here, there)]
+    return logs[0] - logs[1]
+
+
+def _epsilon(here: Request, there: Request) -> float:
+    if here.kind == "choose":
+        return float(np.abs(_losses(here, there)).max())
+    return float(np.abs(_difference(here, there)).sum()) / here.scale
+
+
+def _rho(here: Request, there: Request) -> float:
+    if here.kind == "choose":
+        losses = _losses(here, there)
+        return float(losses.max() - losses.min()) ** 2 / 8
+    if here.kind == "laplace":
+        return _epsilon(here, there) ** 2 / 2
+    return _mu(here, there) ** 2 / 2
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """Delta of Gaussian noise at epsilon.
+
+    Examples
+    --------
+    >>> round(gaussian_delta(1.0, 0.0), 4)  # twice the normal CDF at 1/2, less 1
+    0.3829
+    """
+    first = log_ndtr(mu / 2 - epsilon / mu)
+    second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+    return float(np.exp(first) - np.exp(second))

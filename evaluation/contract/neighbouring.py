@@ -1,0 +1,199 @@
+"""Record and replay: whatever depends on the rows must be noisy answers.
+
+The argument stands in ``copula_shirley.tape``. A fit on one table is recorded; fits on other tables
+are told the same noisy answers. All else must be the same: the draws of noise, the questions, the
+ledger, the model, its file, the rows drawn from it. The other tables are neighbours (a unit with
+odd values comes, goes or replaces another) and one far table, which shares with the first nothing
+but what is public: there a rule that looks at the rows shows itself although one row seldom moves
+it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley.schema import Schema
+from copula_shirley.tape import ReplayError, Tape
+from evaluation.contract.report import NotApplicable
+from evaluation.contract.subject import HINT, Subject, excuse, takes
+from evaluation.contract.tables import Case, far_table, neighbours
+
+#: Seeds of the recorded fits, one for each direction.
+SEEDS = (1, 2)
+
+
+@dataclass
+class Pair:
+    """A recorded fit and one on another table that was told the same answers."""
+
+    what: str
+    far: bool
+    ledger: Any
+    record: Tape
+    again: Tape
+    one: Any
+    other: Any
+    error: Exception | None = None
+
+
+def replay_alike(subject: Subject) -> None:
+    """Tables differ in nothing but noisy answers: told the same ones, all else is the same."""
+    ledger = subject.ledger(subject.fitted())
+    for pair in pairs(subject):
+        found = difference(pair, subject)
+        if found:
+            excuse(ledger, f"when {pair.what}, {found}")
+
+
+def pairs(subject: Subject) -> Iterator[Pair]:
+    """Recorded and replayed fits, on all pairs of tables; made once for each subject."""
+    subject.need_seed()
+    ledger = subject.ledger(subject.fitted())
+    model, record = subject.taped(0, subject.case, "fresh one")
+    if ledger.spends and not record.requests:
+        raise NotApplicable(f"noise does not come from a source of this project; {HINT}")
+    kept: list[Pair] = subject.__dict__.setdefault("kept_pairs", [])
+    if kept:
+        yield from kept
+        return
+    kept += _all_pairs(subject, model.ledger_.neighbours)
+    yield from kept
+
+
+def _all_pairs(subject: Subject, relation: str) -> Iterator[Pair]:
+    for label, case in _cases(subject):
+        start = subject.taped(SEEDS[0], case, f"replayed {label}")
+        for what, near in neighbours(case, relation).items():
+            yield _pair(subject, f"{what}{label}", SEEDS[0], start, near)
+        far = far_table(case, relation)
+        yield _pair(subject, f"all rows are others{label}", SEEDS[0], start, far, far=True)
+        # and the other way round: the odd table is the one that was recorded
+        odd, near = list(neighbours(case, relation).items())[-1]
+        back = subject.taped(SEEDS[1], near, f"backwards {label}")
+        yield _pair(subject, f"it was recorded that {odd}{label}", SEEDS[1], back, case)
+
+
+def _cases(subject: Subject) -> Iterator[tuple[str, Case]]:
+    yield "", subject.case
+    if subject.case.schema.person is None:
+        try:
+            yield " (people with several rows)", subject.people
+        except NotApplicable:
+            return
+
+
+def _pair(
+    subject: Subject,
+    what: str,
+    seed: int,
+    start: tuple[Any, Tape],
+    case: Case,
+    *,
+    far: bool = False,
+) -> Pair:
+    one, record = start
+    error: Exception | None = None
+    other, again = None, Tape()
+    try:
+        other, again = subject.replayed(seed, case, record)
+    except ReplayError as departure:
+        again.departure = str(departure)
+    except Exception as failure:
+        error, again.departure = failure, f"the fit fails: {type(failure).__name__}"
+    return Pair(what, far, one.ledger_, record, again, one, other, error)
+
+
+# -- what must be the same -------------------------------------------------------------------
+
+
+def difference(pair: Pair, subject: Subject) -> str | None:
+    """The first thing that differs, in words and without a value of the rows."""
+    if pair.again.departure:
+        return pair.again.departure
+    counts = len(pair.record.requests), len(pair.again.requests)
+    if counts[0] != counts[1]:
+        return f"noise is drawn {counts[1]} times and not {counts[0]}"
+    if pair.record.questions != pair.again.questions:
+        return "other questions are asked about the rows"
+    one, other = pair.one, pair.other
+    if one.ledger_.to_dict() != other.ledger_.to_dict():
+        return "the ledger differs"
+    apart = differing(vars(one), vars(other))
+    if apart:
+        return f"the fitted model differs in {apart}"
+    return _files(one, other) or _samples(one, other, subject)
+
+
+def _files(one: Any, other: Any) -> str | None:
+    if not hasattr(one, "save") or not getattr(one, "publishable", True):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / "one", Path(folder) / "other"]
+        for model, path in zip((one, other), paths, strict=True):
+            model.save(path)
+        same = paths[0].read_bytes() == paths[1].read_bytes()
+    return None if same else "the saved files differ"
+
+
+def _samples(one: Any, other: Any, subject: Subject) -> str | None:
+    known: dict[int, list[pd.DataFrame]] = subject.__dict__.setdefault("kept_samples", {})
+    if id(one) not in known:  # drawn once: sampling goes on where it stopped
+        known[id(one)] = _drawn(one)
+    for here, there in zip(known[id(one)], _drawn(other), strict=True):
+        if len(here) != len(there):
+            return f"{len(there)} rows are drawn by default and not {len(here)}"
+        if list(here.dtypes) != list(there.dtypes):
+            return "the samples have other dtypes"
+        if not here.equals(there):
+            column = next(name for name in here if not here[name].equals(there[name]))
+            return f"the samples differ in column {column!r}"
+    return None
+
+
+def _drawn(model: Any) -> list[pd.DataFrame]:
+    frames = [model.sample(7), model.sample()]
+    if takes(model.sample, "random_state"):
+        frames.append(model.sample(60, random_state=3))
+    return frames
+
+
+def differing(one: Any, other: Any, path: str = "") -> str | None:
+    """Where two plain values differ; objects of other kinds are left to files and samples."""
+    if type(one) is not type(other):
+        return path or "its type"
+    if isinstance(one, np.ndarray):
+        return None if _same_array(one, other) else path
+    if isinstance(one, dict):
+        if one.keys() != other.keys():
+            return f"{path} (its keys)"
+        parts = [(name, one[name], other[name]) for name in one]
+    elif isinstance(one, list | tuple):
+        if len(one) != len(other):
+            return f"{path} (its length)"
+        parts = [(i, *both) for i, both in enumerate(zip(one, other, strict=True))]
+    elif isinstance(one, pd.DataFrame | pd.Series):
+        return None if one.equals(other) else path
+    elif isinstance(one, str | bytes | bool | int | float | complex | Schema):
+        return None if one == other or one != one else path  # noqa: PLR0124  (not a number)
+    else:
+        return None
+    for name, here, there in parts:
+        found = differing(here, there, f"{path}.{name}" if path else str(name))
+        if found:
+            return found
+    return None
+
+
+def _same_array(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if one.dtype == object:
+        return differing(one.tolist(), other.tolist(), "it") is None
+    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")

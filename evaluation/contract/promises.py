@@ -1,0 +1,202 @@
+"""Checks of the ledger: what is promised, what was spent, where the noise came from."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from copula_shirley.accounting import epsilon_of
+from copula_shirley.errors import BudgetError
+from copula_shirley.noise import SecureNoise
+from copula_shirley.privacy import ALL_ROWS, ROUNDING
+from copula_shirley.tape import STAMP, Charge, Question, Request, recording
+from evaluation.contract.cost import excess
+from evaluation.contract.neighbouring import pairs
+from evaluation.contract.report import Broken, NotApplicable
+from evaluation.contract.subject import HINT, Subject
+
+
+def ledger_adds_up(subject: Subject) -> None:
+    """The ledger is there, its total is that of its entries and within the budget."""
+    ledger = subject.ledger(subject.fitted())
+    entry = json.loads(json.dumps(ledger.to_dict()))
+    budget, claimed, spent = entry["budget"], entry["claimed"], entry["spent"]
+    total = recomputed(entry)
+    for part, value in total.items():
+        if not math.isclose(spent[part], value, rel_tol=1e-9, abs_tol=1e-15):
+            raise Broken(f"the entries add up to {part} {value:g}, the ledger says {spent[part]:g}")
+    if budget is None and entry["spends"]:
+        raise Broken("something was spent without a budget")
+    for part in ("epsilon", "delta") if budget else ():
+        if spent[part] > budget[part] * (1 + ROUNDING):
+            raise Broken(f"{part} {spent[part]:g} was spent of a budget of {budget[part]:g}")
+        if claimed and claimed[part] > budget[part] * (1 + ROUNDING):
+            raise Broken(f"{part} {claimed[part]:g} is claimed, the budget is {budget[part]:g}")
+    if entry["unprotected"] and entry["proved"] is not None:
+        raise Broken("there are unprotected uses of rows, but something is called proved")
+    if not entry["unprotected"] and entry["proved"] != spent:
+        raise Broken("nothing was used unprotected, but what is proved is not what was spent")
+    _claim_is_the_setting(subject, claimed)
+
+
+def _claim_is_the_setting(subject: Subject, claimed: Any) -> None:
+    if not subject.has_setting("epsilon"):
+        return
+    epsilon = getattr(subject.make(), "epsilon", None)
+    told = claimed["epsilon"] if claimed else None
+    if epsilon != told:
+        raise Broken(f"the setting epsilon is {epsilon}, the claim of the ledger is {told}")
+
+
+def recomputed(entry: dict[str, Any]) -> dict[str, float]:
+    """Epsilon and delta of a ledger from its entries, by nothing but the rules of composition."""
+
+    def cost(rows: str, part: str) -> float:
+        here = math.fsum(s[part] for s in entry["spends"] if s["rows"] == rows)
+        for split in (p for p in entry["partitions"] if p["whole"] == rows):
+            parts = sorted((cost(name, part) for name in split["parts"]), reverse=True)
+            touched = entry["rows_per_unit"] * (1 + (entry["neighbours"] == "replace-one"))
+            here += math.fsum(parts[: touched if split["by_value"] else 1])
+        return here
+
+    total = {part: cost(ALL_ROWS, part) for part in ("epsilon", "delta", "rho")}
+    if entry.get("zcdp") and entry["spends"]:
+        left = entry["budget"]["delta"] - total["delta"]
+        total["epsilon"] = epsilon_of(total["rho"], left) if left > 0 else math.inf
+        total["delta"] = max(entry["budget"]["delta"], total["delta"])
+    return total
+
+
+def person_counted(subject: Subject) -> None:
+    """Where people have several rows, the ledger protects a person and not a row."""
+    subject.ledger(subject.fitted())
+    case = subject.people
+    model = subject.fitted(0, case, again="people")
+    ledger = subject.ledger(model)
+    if case.schema.person in subject.sample(model, 3).columns:
+        raise Broken("samples have the person column")
+    if not ledger.spends and not ledger.unprotected:
+        raise NotApplicable("no row was used")
+    if (ledger.unit, ledger.rows_per_unit) == ("person", case.schema.max_rows):
+        return
+    if ledger.unprotected and ledger.proved is None:
+        raise NotApplicable("a row is protected and not a person; nothing is proved")
+    raise Broken(
+        f"the schema says up to {case.schema.max_rows} rows a person, the ledger protects a "
+        f"{ledger.unit} with {ledger.rows_per_unit}"
+    )
+
+
+def charged_first(subject: Subject) -> None:
+    """Noise is drawn only after it was charged; a refused charge ends the fit."""
+    _, record = _spending(subject)
+    kinds = [type(event) for event in record.events if not isinstance(event, Question)]
+    if kinds[0] is not Charge:
+        raise Broken("noise is drawn before anything is charged")
+    if len(record.requests) < len(record.charges):
+        raise Broken(
+            f"{len(record.charges)} spends are in the ledger, but noise was asked for only "
+            f"{len(record.requests)} times"
+        )
+    for number in sorted({0, len(record.charges) // 2, len(record.charges) - 1}):
+        before = record.events[: record.events.index(record.charges[number])]
+        drawn = sum(isinstance(event, Request) for event in before)
+        _refuse(subject, number, drawn)
+
+
+def _refuse(subject: Subject, number: int, drawn: int) -> None:
+    model = subject.make(**({"random_state": 0} if subject.has_setting("random_state") else {}))
+    with recording(refused=number) as record:
+        try:
+            subject.fit(model, subject.case.table, subject.case.schema)
+        except BudgetError:
+            pass
+        else:
+            raise Broken(f"spend {number + 1} was refused and the fit went on")
+    if len(record.requests) != drawn:
+        raise Broken(f"spend {number + 1} was refused, but its noise was drawn before")
+    try:
+        model.sample(1)
+    except Exception:  # whatever it says, there is no model
+        return
+    raise Broken(f"spend {number + 1} was refused, but rows can be drawn")
+
+
+def _spending(subject: Subject) -> Any:
+    """A recorded fit that spends and draws noise from our sources."""
+    ledger = subject.ledger(subject.fitted())
+    if not ledger.spends:
+        raise NotApplicable("nothing was spent")
+    model, record = subject.taped(0, subject.case, "fresh one")
+    if not record.requests:
+        raise NotApplicable(f"noise does not come from a source of this project; {HINT}")
+    return model, record
+
+
+def seed_stamped(subject: Subject) -> None:
+    """Noise that a seed repeats is called so, in the ledger and in the file."""
+    model = subject.fitted()
+    ledger = subject.ledger(model)
+    if not ledger.spends:
+        raise NotApplicable("nothing was spent")
+    seeds: list[int | None] = [None, *([0] if subject.has_setting("random_state") else [])]
+    for seed in seeds:
+        taped, record = subject.taped(seed, subject.case, "fresh one")
+        repeatable = seed is not None or any(r.source.seeded for r in record.requests)
+        label = taped.ledger_.randomness.removeprefix(f"{STAMP}; ")
+        said = taped.ledger_.seeded and "seed" in label and "not for release" in label
+        when = "with a seed" if seed is not None else "without a seed"
+        if repeatable and not said:
+            raise Broken(f"{when} the noise is repeatable, the ledger says {label!r}")
+        if not repeatable and taped.ledger_.seeded:
+            raise Broken(f"{when} the ledger calls the noise seeded")
+    if len(seeds) > 1 and hasattr(model, "save") and getattr(model, "publishable", True):
+        with tempfile.TemporaryDirectory() as folder:
+            subject.save(model, Path(folder) / "model")
+            again = subject.load(model, Path(folder) / "model")
+        if not again.ledger_.seeded or "not for release" not in again.ledger_.randomness:
+            raise Broken("the saved file does not say that its noise is seeded")
+
+
+def noise_exact(subject: Subject) -> None:
+    """Noise of a release is exact; floating-point noise is called so in the ledger."""
+    subject.ledger(subject.fitted())
+    model, record = subject.taped(None, subject.case, "fresh one")
+    ledger = model.ledger_
+    if not ledger.spends:
+        raise NotApplicable("nothing was spent")
+    label = ledger.randomness.removeprefix(f"{STAMP}; ")
+    sources = {id(r.source): r.source for r in record.requests}.values()
+    exact = bool(sources) and all(source.exact for source in sources)
+    wrong = [source.label for source in sources if source.label not in label]
+    if wrong:
+        raise Broken(f"noise comes from {wrong[0]!r}, the ledger says {label!r}")
+    if exact:
+        return
+    if not sources and label and label != SecureNoise().label and "not for release" not in label:
+        raise NotApplicable(f"noise does not come from a source of this project; {HINT}")
+    if label == SecureNoise().label or "not for release" not in label:
+        raise Broken(
+            f"noise does not come from an exact source, and the ledger says {label!r}, not that "
+            "it is not for release"
+        )
+    raise NotApplicable(f"the ledger says that the noise is not fit for release: {label}")
+
+
+def cost_charged(subject: Subject) -> None:
+    """No neighbour costs more than what was charged: the scale of the noise is right."""
+    if not subject.ledger(subject.fitted()).spends:
+        raise NotApplicable("nothing was spent")
+    compared = 0
+    for pair in pairs(subject):
+        if pair.far or pair.again.departure:
+            continue
+        compared += 1
+        too_much = excess(pair.record, pair.again, pair.ledger)
+        if too_much:
+            raise Broken(f"when {pair.what}: {too_much}")
+    if not compared:
+        raise NotApplicable("no pair of neighbours asks for the same noise; see replay")

@@ -1,0 +1,77 @@
+"""What a check found, and what all of them found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["passed", "failed", "expected failure", "not applicable"]
+
+
+class Broken(AssertionError):  # noqa: N818  (it is a finding, not an accident)
+    """A rule of the contract is broken; the message says how."""
+
+
+class NotApplicable(Exception):  # noqa: N818
+    """A rule says nothing about this generator; the message says why."""
+
+
+class ContractError(AssertionError):
+    """A generator breaks rules of the contract; the message lists all of them."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one check found."""
+
+    name: str
+    meaning: str
+    status: Status
+    reason: str = ""
+    #: Whether the check is about privacy.
+    private: bool = False
+
+    def __str__(self) -> str:
+        text = f"{self.status:<17}{self.name}: {self.meaning}"
+        return f"{text}\n{'':<17}{self.reason}" if self.reason else text
+
+
+@dataclass(frozen=True)
+class Report:
+    """What every check found about one generator."""
+
+    generator: str
+    outcomes: tuple[Outcome, ...]
+
+    def __getitem__(self, name: str) -> Outcome:
+        for outcome in self.outcomes:
+            if outcome.name == name:
+                return outcome
+        raise KeyError(name)
+
+    @property
+    def failures(self) -> tuple[Outcome, ...]:
+        """Broken rules."""
+        return tuple(outcome for outcome in self.outcomes if outcome.status == "failed")
+
+    @property
+    def privacy_checked(self) -> bool:
+        """Whether any check about privacy could say anything."""
+        return any(o.private and o.status != "not applicable" for o in self.outcomes)
+
+    def __str__(self) -> str:
+        counts = {
+            status: sum(o.status == status for o in self.outcomes)
+            for status in ("passed", "failed", "expected failure", "not applicable")
+        }
+        told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+        lines = [f"CONTRACT of {self.generator}: {told}"]
+        if not self.privacy_checked:
+            lines.append("nothing about privacy was checked: see the reasons below")
+        return "\n".join([*lines, "", *map(str, self.outcomes)])
+
+    def raise_failures(self) -> None:
+        """Raise one ``ContractError`` that lists every broken rule."""
+        if self.failures:
+            listed = "\n".join(f"- {o.name} ({o.meaning}): {o.reason}" for o in self.failures)
+            raise ContractError(f"{self.generator} breaks {len(self.failures)} rules:\n{listed}")

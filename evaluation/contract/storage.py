@@ -1,0 +1,263 @@
+"""Checks of what stays behind: files, models, messages."""
+
+from __future__ import annotations
+
+import bz2
+import gc
+import gzip
+import io
+import lzma
+import struct
+import tempfile
+import types
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley.api import Rows
+from copula_shirley.measure import Records
+from copula_shirley.tape import recording
+from evaluation.contract.report import Broken, NotApplicable
+from evaluation.contract.subject import DRAWN, Subject, excuse, takes
+from evaluation.contract.tables import Case, bad_tables, units
+
+#: Shorter numbers and names are found by chance.
+DIGITS = 5
+
+
+def no_row_in_file(subject: Subject) -> None:
+    """The saved file holds no value of a single row and nothing as long as the table."""
+    for label, case in _cases(subject):
+        model = subject.fitted(0, case, again=label)
+        ledger = subject.ledger(model)
+        if not getattr(model, "publishable", True):
+            raise NotApplicable("the generator refuses to be saved")
+        with tempfile.TemporaryDirectory() as folder:
+            content = subject.save(model, Path(folder) / "model")
+        members = unpacked(content)
+        for what, pattern in canaries(case):
+            if any(pattern in member for member in members.values()):
+                excuse(ledger, f"{what} stands in the file")
+        for name, member in members.items():
+            array = _array(member)
+            if array is not None and _as_long(array, case):
+                excuse(ledger, f"{name} in the file has as many entries as the table has rows")
+
+
+def no_row_in_model(subject: Subject) -> None:
+    """The fitted model holds on to no table, no array of rows and no name of a person."""
+    for label, case in _cases(subject):
+        model = subject.fitted(0, case, again=label)
+        ledger = subject.ledger(model)
+        texts = [pattern for _, pattern in canaries(case, texts=True)]
+        for one in reachable(vars(model)):
+            if isinstance(one, pd.DataFrame | pd.Series | pd.Index | Rows | Records):
+                if len(one) >= len(case.rows):
+                    excuse(ledger, f"the model holds a {type(one).__name__} of the rows")
+            elif isinstance(one, np.ndarray) and _as_long(one, case):
+                excuse(ledger, f"the model holds an array of shape {one.shape}")
+            elif isinstance(one, list | tuple) and len(one) == len(case.rows) > DRAWN:
+                excuse(ledger, f"the model holds a {type(one).__name__} as long as the table")
+            elif isinstance(one, str) and any(text.decode() in one for text in texts):
+                excuse(ledger, "the model holds the name of a person")
+
+
+def _cases(subject: Subject) -> Iterator[tuple[str, Case]]:
+    subject.ledger(subject.fitted())
+    yield "", subject.case
+    if subject.case.schema.person is None:
+        try:
+            yield "people", subject.people
+        except NotApplicable:
+            return
+
+
+def _as_long(array: np.ndarray[Any, Any], case: Case) -> bool:
+    n = len(case.rows)
+    public = {c.size + extra for c in case.schema for extra in (-1, 0, 1)} | set(range(DRAWN))
+    return n not in public and (n in array.shape or (array.size > 0 and array.size % n == 0))
+
+
+def canaries(case: Case, *, texts: bool = False) -> Iterator[tuple[str, bytes]]:
+    """Values that one row alone has, as bytes in which they might be stored."""
+    person = case.schema.person
+    if person is not None:
+        names = [str(case.rows[unit[0]][person]) for unit in units(case)]
+        for name in [name for name in names if len(name) >= DIGITS][:10]:
+            yield "the name of a person", name.encode()
+    if texts:
+        return
+    for column in case.schema:
+        if column.kind not in ("continuous", "integer"):
+            continue
+        values = pd.Series([row[column.name] for row in case.rows], dtype=float)
+        public = [*column.special, column.minimum, column.maximum]
+        for value in values[~values.duplicated(keep=False) & values.notna() & ~values.isin(public)]:
+            if len(_digits(value)) >= DIGITS:
+                for pattern in _encoded(value):
+                    yield f"a value of column {column.name!r}", pattern
+
+
+def _digits(value: float) -> str:
+    """The figures of a number, without point and without zeros at its ends."""
+    return np.format_float_positional(abs(value)).replace(".", "").strip("0")
+
+
+def _encoded(value: float) -> list[bytes]:
+    """A number as text, as floats of both lengths and orders, and as a whole number."""
+    plain = repr(int(value)) if value.is_integer() else repr(value)
+    packed = [struct.pack(form, value) for form in ("<d", ">d", "<f", ">f")]
+    whole = struct.pack("<q", int(_digits(value)) % 2**63)  # in units of its last digit
+    return [plain.encode(), *packed, whole]
+
+
+def unpacked(content: bytes, name: str = "the file", depth: int = 3) -> dict[str, bytes]:
+    """A file and all that is packed in it."""
+    members = {name: content}
+    if depth == 0:
+        return members
+    if content.startswith(b"PK"):
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as file:
+                for member in file.namelist():
+                    members |= unpacked(file.read(member), member, depth - 1)
+        except zipfile.BadZipFile:
+            pass
+        return members
+    for unpack in (gzip.decompress, zlib.decompress, bz2.decompress, lzma.decompress):
+        try:
+            return members | unpacked(unpack(content), f"{name} unpacked", depth - 1)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError):
+            continue
+    return members
+
+
+def _array(content: bytes) -> np.ndarray[Any, Any] | None:
+    if not content.startswith(b"\x93NUMPY"):
+        return None
+    try:
+        array: np.ndarray[Any, Any] = np.load(io.BytesIO(content), allow_pickle=False)
+    except ValueError:
+        return None
+    return array
+
+
+def reachable(root: Any) -> list[Any]:
+    """Every object that an object holds on to, modules and classes aside."""
+    seen: dict[int, Any] = {}
+    todo = [root]
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or isinstance(one, type | types.ModuleType):
+            continue
+        seen[id(one)] = one
+        if isinstance(one, types.FunctionType):  # what it closes over, not its module
+            todo += [*(one.__closure__ or ()), *(one.__defaults__ or ())]
+        elif isinstance(one, np.ndarray):
+            todo += [one.base] if one.base is not None else []
+            todo += one.ravel().tolist() if one.dtype == object else []
+        else:
+            todo += gc.get_referents(one)
+    return list(seen.values())
+
+
+# -- files -----------------------------------------------------------------------------------
+
+
+def save_and_load(subject: Subject) -> None:
+    """A saved model is read back the same, and a cut file is refused."""
+    model = subject.fitted()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        try:
+            content = subject.save(model, path)
+        except ValueError as error:
+            raise Broken(f"the model cannot be saved: {error}") from None
+        again = subject.load(model, path)
+        if type(again) is not type(model):
+            raise Broken(f"a {type(again).__name__} is read back")
+        if takes(model.sample, "random_state"):
+            here, there = (subject.sample(m, seed=1) for m in (model, again))
+            if not here.equals(there) or list(here.dtypes) != list(there.dtypes):
+                raise Broken("the model that is read back draws other rows")
+        if hasattr(model, "ledger_") and again.ledger_.to_dict() != model.ledger_.to_dict():
+            raise Broken("the ledger that is read back differs")
+        path.write_bytes(content[: len(content) // 2])
+        try:
+            subject.load(model, path)
+        except ValueError:
+            return
+        except Exception as error:
+            raise Broken(f"a cut file gives {type(error).__name__} and not a ValueError") from None
+    raise Broken("half of a file is read as a model")
+
+
+def no_pickle(subject: Subject) -> None:
+    """A saved file is no pickle, which could run code when it is read."""
+    model = subject.fitted()
+    if not getattr(model, "publishable", True):
+        raise NotApplicable("the generator refuses to be saved")
+    with tempfile.TemporaryDirectory() as folder:
+        members = unpacked(subject.save(model, Path(folder) / "model"))
+    for name, member in members.items():
+        protocol = member[:1] == b"\x80" and member[1:2] in (b"\2", b"\3", b"\4", b"\5")
+        oldest = member.startswith((b"(dp0", b"(lp0", b"ccopy_reg"))
+        if oldest or (protocol and member.endswith(b".")):
+            raise Broken(f"{name} is a pickle")
+        if member.startswith(b"\x93NUMPY") and _array(member) is None:
+            raise Broken(f"{name} is an array of pickled objects")
+
+
+# -- messages ----------------------------------------------------------------------------------
+
+
+def messages_are_quiet(subject: Subject) -> None:
+    """No error and no warning quotes a value of a row."""
+    strict = {"on_unknown": "refuse"} if subject.has_setting("on_unknown") else {}
+    heard = 0
+    for bad in bad_tables(subject.case):
+        with _listening(subject) as texts:
+            subject.fit(subject.make(**strict), bad.table, subject.case.schema)
+        heard += len(texts)
+        for value in bad.quoted:
+            if any(value in text for text in texts):
+                raise Broken(f"{bad.what}: a message quotes the value")
+    with _listening(subject) as texts, recording(refused=0):
+        subject.fit(subject.make(), subject.case.table, subject.case.schema)
+    told = [*texts, *subject.warned]
+    for what, pattern in canaries(subject.case):
+        try:
+            value = pattern.decode("ascii")
+        except UnicodeDecodeError:
+            continue
+        if len(value) >= DIGITS and value.isprintable() and any(value in text for text in told):
+            raise Broken(f"a message quotes {what}")
+    if not heard and not told:
+        raise NotApplicable("nothing was refused and nothing was said")
+
+
+@contextmanager
+def _listening(subject: Subject) -> Iterator[list[str]]:
+    """All that a traceback would print, and the warnings."""
+    texts: list[str] = []
+    known = len(subject.warned)
+    try:
+        yield texts
+    except Exception as error:
+        texts += _told(error)
+    texts += subject.warned[known:]
+
+
+def _told(error: BaseException | None) -> Iterator[str]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield f"{error} {error.args!r} {getattr(error, '__notes__', '')}"
+        hidden = error.__suppress_context__
+        error = error.__cause__ or (None if hidden else error.__context__)
