@@ -6,14 +6,22 @@ import sys
 from collections import Counter
 from xml.etree import ElementTree
 
-NAMES = ("bad_inputs_tried", "faults_injected", "faults_survived")
+NAMES = (
+    "bad_inputs_tried",
+    "faults_injected",
+    "faults_survived",
+    "faults_planted",
+    "faults_caught",
+    "correct_runs",
+    "false_alarms",
+)
 
 
 class Tally(Counter[str]):
     """What a test tried: its counts go into the JUnit XML as properties.
 
-    ``bad_inputs_tried``, ``faults_injected`` and ``faults_survived`` are the names;
-    ``python tests/tallies.py FILE`` adds them up over all tests.
+    Those of ``NAMES`` are kept; ``python tests/tallies.py FILE`` and ``experiments.evidence`` add
+    them up over all tests.
     """
 
     def bad_input(self) -> None:
@@ -24,6 +32,16 @@ class Tally(Counter[str]):
 
     def survived(self) -> None:
         self["faults_survived"] += 1
+
+    def planted(self, caught: bool) -> None:
+        """A generator with a fault, and whether an instrument caught it."""
+        self["faults_planted"] += 1
+        self["faults_caught"] += caught
+
+    def correct(self, alarmed: bool) -> None:
+        """A generator without a fault, and whether an instrument complained."""
+        self["correct_runs"] += 1
+        self["false_alarms"] += alarmed
 
 
 def totals(file: str) -> Counter[str]:

@@ -25,6 +25,8 @@ from copula_shirley.schema import LARGEST_YAML, load_yaml
 from copula_shirley.tables import MOST_COLUMNS, escaped, write_table
 from experiments.specs import Grid
 
+pytestmark = pytest.mark.evidence
+
 MANY = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
 )

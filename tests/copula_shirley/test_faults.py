@@ -25,6 +25,8 @@ from baselines import DPHistogram
 from copula_shirley import ArtefactError, CopulaShirley, PrivateVine, Schema, cli, load
 from copula_shirley.files import YOUNG, atomic_path
 
+pytestmark = pytest.mark.evidence
+
 MAIN = "from copula_shirley.cli import main; main()"
 FIT = "fit data.csv --schema schema.yaml --model dp-histogram --seed 1 -o out.shirley"
 SAMPLE = "sample model.shirley --seed 1 -n 300000 -o out.csv"

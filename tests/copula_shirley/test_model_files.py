@@ -26,6 +26,8 @@ from baselines import DPCopula, DPHistogram, PrivBayes, Uniform
 from copula_shirley import ArtefactError, CopulaShirley, PrivateVine, Schema, archive, load
 from copula_shirley.artefact import HEADER
 
+pytestmark = pytest.mark.evidence
+
 QUICK: dict[str, Any] = {"families": ["indep", "gaussian", "tll"], "threads": 1}
 GENERATORS: dict[str, Callable[[], Any]] = {
     "thesis": lambda: CopulaShirley(target="rich", random_state=0, **QUICK),

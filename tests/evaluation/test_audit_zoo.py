@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from audit_generators import NoisyHistogram
+from tallies import Tally
 
 from baselines import DPCopula, DPHistogram, PrivBayes
 from copula_shirley import Budget, Column, CopulaShirley, Ledger, PrivateVine, Schema
@@ -26,7 +27,7 @@ from evaluation.audit import audit
 from evaluation.claims import Claim
 from evaluation.neighbours import Pair, built_in
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.evidence]
 
 
 def shirley(**settings: Any) -> Any:
@@ -45,7 +46,7 @@ def rare_value(columns: int) -> Pair:
     return Pair("rare", tables[0], tables[1], schema, "replace-one")
 
 
-def test_fault_a_epsilon_for_every_column() -> None:
+def test_fault_a_epsilon_for_every_column(tally: Tally) -> None:
     """The margins alone, on bins that both tables share, and a vine that learns nothing.
 
     Both values are in both tables several times, so that bins and dtypes are the same, and nearly
@@ -58,8 +59,11 @@ def test_fault_a_epsilon_for_every_column() -> None:
         "boxes": ("white",),
         "keep": lambda name: name.startswith("cumulative"),
     }
-    assert audit(shirley(**settings), rare_value(30), **shared).refuted
-    assert not audit(shirley(**settings, accounting="honest"), rare_value(30), **shared).refuted
+    bad = audit(shirley(**settings), rare_value(30), **shared)
+    tally.planted(bad.refuted)
+    good = audit(shirley(**settings, accounting="honest"), rare_value(30), **shared)
+    tally.correct(good.refuted)
+    assert bad.refuted and not good.refuted
 
 
 def copula_pair() -> Pair:
@@ -72,7 +76,7 @@ def copula_pair() -> Pair:
     return Pair("vine", tables[0], tables[1], schema, "replace-one")
 
 
-def test_fault_b_the_vine_sees_raw_ranks() -> None:
+def test_fault_b_the_vine_sees_raw_ranks(tally: Tally) -> None:
     """Honest accounting, which mends (a) and (c); epsilon 0.1; only the vine is looked at."""
     make = shirley(accounting="honest", epsilon=0.1, split=0.05, families=["gaussian"])
     result = audit(
@@ -82,10 +86,11 @@ def test_fault_b_the_vine_sees_raw_ranks() -> None:
         boxes=("white",),
         keep=lambda name: name.startswith("state"),
     )
+    tally.planted(result.refuted)
     assert result.refuted and result.claim.epsilon == 0.1
 
 
-def test_fault_c_bins_are_the_values_of_the_data() -> None:
+def test_fault_c_bins_are_the_values_of_the_data(tally: Tally) -> None:
     """Only which values have a bin is looked at, and not what was counted; with the declared bins
     nothing of it varies.
     """
@@ -96,8 +101,11 @@ def test_fault_c_bins_are_the_values_of_the_data() -> None:
         "keep": lambda name: name.startswith("atoms"),
     }
     settings = {"epsilon": 0.1, "families": ["indep"], "split": 0.9}
-    assert audit(shirley(**settings), pair, **shared).refuted
+    bad = audit(shirley(**settings), pair, **shared)
+    tally.planted(bad.refuted)
+    assert bad.refuted
     honest = audit(shirley(**settings, accounting="honest"), pair, **shared)
+    tally.correct(honest.refuted)
     assert not honest.refuted and honest.findings[0].event == "nothing varies"
 
 
@@ -119,16 +127,18 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_good_generators_are_not_refuted(name: str) -> None:
+def test_good_generators_are_not_refuted(name: str, tally: Tally) -> None:
     pairs = ("outlier", "tree-flip", "category", "duplicates", "missing")
     result = audit(lambda seed: GOOD[name](random_state=seed), pairs, runs=60, rows=200)
+    tally.correct(result.refuted)
     assert not result.refuted, result.reason
     assert result.claim.proved is not None
 
 
 @pytest.mark.parametrize("kind", [PrivateVine, DPHistogram])
-def test_people_are_protected_with_all_their_rows(kind: Any) -> None:
+def test_people_are_protected_with_all_their_rows(kind: Any, tally: Tally) -> None:
     result = audit(lambda seed: kind(random_state=seed), "person", runs=80, boxes=("white",))
+    tally.correct(result.refuted)
     assert not result.refuted and result.claim.unit == "person"
 
 
