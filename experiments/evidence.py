@@ -1,7 +1,7 @@
 """The evidence behind the privacy claims, in one table made by one command.
 
 Run it with ``python -m experiments.evidence [--runs 200] [--only private-vine] [--no-tests]`` in a
-checkout of the project. It audits every generator on the built-in neighbouring tables, runs the
+checkout of the project; ``--report FILE`` only adds up a JUnit file that pytest wrote. It audits every generator on the built-in neighbouring tables, runs the
 tests that plant faults, injure runs and feed bad input, adds up what they tried, and writes
 ``evidence.json`` and ``evidence.md``. Audits are kept in a folder, so that a run that was stopped
 goes on.
@@ -102,8 +102,8 @@ def tallies(arguments: Sequence[str]) -> tuple[Counter[str], bool]:
 
 
 def added_up(report: Path) -> Counter[str]:
-    """Sums of the recorded properties of all tests of a JUnit file, and the number of tests."""
-    sums: Counter[str] = Counter()
+    """Sums of what the tests of a JUnit file recorded, those that failed included."""
+    sums: Counter[str] = Counter(dict.fromkeys(TALLIES, 0))
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         sums["tests"] += 1
         for entry in case.iter("property"):
@@ -114,6 +114,16 @@ def added_up(report: Path) -> Counter[str]:
 
 def markdown(found: Sequence[Mapping[str, Any]], sums: Mapping[str, int]) -> str:
     """Both tables, for people."""
+    lines: list[str] = []
+    if found:
+        lines += _audit_lines(found)
+    if sums:
+        lines += ["", "| what was tried | how often |", "|---|---|"]
+        lines += [f"| {words} | {sums[name]:,} |" for name, words in TALLIES.items()]
+    return "\n".join(lines).strip() + "\n"
+
+
+def _audit_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
     head = ["generator", "claim", "proved", "white box", "black box", "ceiling", "runs", "verdict"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for one in found:
@@ -127,10 +137,7 @@ def markdown(found: Sequence[Mapping[str, Any]], sums: Mapping[str, int]) -> str
             one["verdict"],
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    if sums:
-        lines += ["", "| what was tried | how often |", "|---|---|"]
-        lines += [f"| {words} | {sums[name]:,} |" for name, words in TALLIES.items()]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _said(one: Mapping[str, Any]) -> str:
@@ -149,7 +156,11 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="audit these generators only")
     parser.add_argument("--no-tests", action="store_true", help="audits only")
     parser.add_argument("--folder", type=Path, default=Path("shirley-results/evidence"))
+    parser.add_argument("--report", type=Path, help="a JUnit file of tests that have run")
     options = parser.parse_args()
+    if options.report is not None:
+        print(markdown([], added_up(options.report)))
+        return 0
     cases = [case for case in CASES if not options.only or case.use in options.only]
     options.folder.mkdir(parents=True, exist_ok=True)
     found = audits(cases, options.runs, options.folder / "runs", options.jobs)
