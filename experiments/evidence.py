@@ -1,10 +1,10 @@
 """The evidence behind the privacy claims, in one table made by one command.
 
 Run it with ``python -m experiments.evidence [--runs 200] [--only private-vine] [--no-tests]`` in a
-checkout of the project; ``--report FILE`` only adds up a JUnit file that pytest wrote. It audits every generator on the built-in neighbouring tables, runs the
-tests that plant faults, injure runs and feed bad input, adds up what they tried, and writes
-``evidence.json`` and ``evidence.md``. Audits are kept in a folder, so that a run that was stopped
-goes on.
+checkout of the project; ``--report FILE`` only adds up a JUnit file that pytest wrote. It audits
+every generator on the built-in neighbouring tables, runs the tests that plant faults, injure runs
+and feed bad input, adds up what they tried, and writes ``evidence.json`` and ``evidence.md``.
+Audits are kept in a folder, so that a run that was stopped goes on.
 """
 
 from __future__ import annotations
