@@ -67,6 +67,7 @@ class Uniform(_Reference):
     """Draws from the declared domain without a look at the rows: the floor of use."""
 
     name: ClassVar[str] = "uniform"
+    exact_noise: ClassVar[bool] = True  # none at all
 
     def _fit(
         self,

@@ -60,6 +60,8 @@ class Generator(BaseEstimator, ABC):
     publishable: ClassVar[bool] = True
     #: Whether a fit with noise and a declared domain proves anything about the whole release.
     provable: ClassVar[bool] = True
+    #: Whether unseeded noise is exact; the low bits of floating-point noise can betray a count.
+    exact_noise: ClassVar[bool] = False
     ledger_: Ledger
     schema_: Schema
     n_rows_: int

@@ -103,6 +103,7 @@ class PrivateVine(Generator):
     """
 
     name: ClassVar[str] = "private-vine"
+    exact_noise: ClassVar[bool] = True
     transcript_: Transcript
     #: How the columns are stored whose domain is bought; set by ``fit``.
     _stored: Mapping[str, Storage] = MappingProxyType({})

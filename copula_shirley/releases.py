@@ -218,6 +218,11 @@ class ReleaseLedger:
                 f"releases: model ({name!r}) proves nothing, so no sum can hold it; see "
                 "docs/privacy.md"
             )
+        if not generator.exact_noise:
+            raise BudgetError(
+                f"releases: model ({name!r}) draws floating-point noise, whose low bits can betray "
+                "a count: it is for comparison and not for release; use 'private-vine'"
+            )
         if generator.random_state is not None:
             raise BudgetError(
                 "releases: the fit is seeded (for experiments, not for release); leave the seed out"
