@@ -25,7 +25,7 @@ import hashlib
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -210,6 +210,9 @@ def audit(
         progress=progress,
     )
     notes += _raised(pairs, fits)
+    # one fit may choose by an exponential mechanism where another did not: mu needs all of them
+    ledgers = [fit.stated for own in fits.values() for fit in own if fit.stated]
+    claim = replace(claim, gaussian=claim.gaussian and all(s["gaussian"] for s in ledgers))
     looks = len(pairs) * len(boxes)
     findings = []
     for i, tested in enumerate(pairs):

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from audit_generators import Constant, Copies, NoisyHistogram
 
+from copula_shirley import Budget, Ledger
 from copula_shirley.accounting import epsilon_of, rho_of
 from copula_shirley.errors import SettingError
 from evaluation.audit import Audit, audit
@@ -160,6 +161,29 @@ def test_a_forgotten_root_of_two_is_caught_by_mu() -> None:
     assert not any(f.refuted for f in honest)
     faulty = examine(*control_runs(epsilon, 1e-9, 2 * rho, 6_000, 1), claim)
     assert faulty[2].refuted and faulty[2].bound > faulty[2].limit
+
+
+class Mixed(NoisyHistogram):
+    """Its ledger names a choice in some fits only."""
+
+    def fit(self, table: pd.DataFrame, schema: Any) -> Any:
+        super().fit(table, schema)
+        self.ledger_ = Ledger(
+            Budget(1.0, 1e-9), claimed=Budget(1.0, 1e-9), neighbours="add-remove", zcdp=True
+        )
+        self.ledger_.charge_rho("margins", "job", "discrete gaussian", 1e-3)
+        if self.random_state and self.random_state % 2:
+            self.ledger_.charge_rho("choice", "job", "exponential", 1e-3)
+        return self
+
+
+def test_mu_refutes_only_where_every_fit_is_gaussian() -> None:
+    """The exponential mechanism shows up to 1.25 times sqrt(2 rho)."""
+    shared: dict[str, Any] = {"runs": 40, "boxes": ("white",)}
+    mixed = audit(lambda seed: Mixed(random_state=seed), "category", **shared)
+    assert mixed.claim.rho == rho_of(1.0, 1e-9) and not mixed.claim.gaussian
+    plain = audit(lambda seed: Mixed(random_state=2 * (seed or 0)), "category", **shared)
+    assert plain.claim.gaussian
 
 
 def test_the_claim_is_what_was_given_or_what_the_ledger_says() -> None:
