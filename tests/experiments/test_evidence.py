@@ -31,6 +31,7 @@ def test_one_line_for_each_audit() -> None:
         "claim": claim,
         "lower_bound_white": 2.5,
         "lower_bound_black": None,
+        "control": [{"quantity": "epsilon", "bound": 0.75}, {"quantity": "mu", "bound": 9.0}],
         "ceiling": 3.25,
         "runs": 100,
         "pairs": ["outlier", "person"],
@@ -38,5 +39,5 @@ def test_one_line_for_each_audit() -> None:
     }
     line = markdown([found], {}).splitlines()[2]
     assert line == (
-        "| Mine | epsilon 1, delta 1e-09 | nothing | 2.50 | - | 3.25 | 400 | claim refuted |"
+        "| Mine | epsilon 1, delta 1e-09 | nothing | 2.50 | - | 0.75 | 3.25 | 400 | claim refuted |"
     )
