@@ -65,7 +65,9 @@ class Generator(BaseEstimator, ABC):
     ledger_: Ledger
     schema_: Schema
     n_rows_: int
-    #: Made when it is asked for, or read from a file.
+    #: Whether a fit came so far that rows may have been looked at.
+    _began: bool = False
+    #: As it was read from a file.
     _card: dict[str, Any] | None = None
     #: Versions of what made a model that has no card.
     _made_with: dict[str, str] | None = None
@@ -110,6 +112,7 @@ class Generator(BaseEstimator, ABC):
     def _forget(self) -> None:
         """Before rows are looked at the old model goes: a fit that is stopped leaves none."""
         self.__dict__.pop("ledger_", None)
+        self._began = True
 
     def _draw_given(
         self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
@@ -275,9 +278,7 @@ class Generator(BaseEstimator, ABC):
         That of a model out of a file is the one that came with it.
         """
         self._check_fitted()
-        if self._card is None:
-            self._card = card_of(self)
-        return deepcopy(self._card)
+        return card_of(self) if self._card is None else deepcopy(self._card)
 
 
 def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:

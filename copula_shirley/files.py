@@ -86,20 +86,26 @@ def atomic_paths(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
     before: dict[Path, Path | None] = {}
     try:
         with ExitStack() as files:
-            yield [files.enter_context(atomic_path(target)) for target in targets]
-            for target in targets:
-                before[target] = _kept(target)
+            partials = [files.enter_context(atomic_path(target)) for target in targets]
+            try:
+                yield partials
+                for target in targets:
+                    before[target] = _kept(target)
+            except OSError as error:
+                raise _of_one(error, targets, partials) from None
     except BaseException:
         for target, old in before.items():
-            if old is None:
-                target.unlink(missing_ok=True)
-            else:
-                old.replace(target)
+            with suppress(OSError):  # a disk that fails for good: what is there is whole
+                if old is None:
+                    target.unlink(missing_ok=True)
+                else:
+                    old.replace(target)
         raise
     finally:
         for old in before.values():
             if old is not None:
-                old.unlink(missing_ok=True)
+                with suppress(OSError):
+                    old.unlink(missing_ok=True)
 
 
 def remove_unfinished() -> None:
@@ -210,6 +216,16 @@ def _remove_if_dead(partial: Path) -> None:
         partial.unlink()
     finally:
         os.close(handle)
+
+
+def _of_one(error: OSError, targets: Sequence[Path], partials: Sequence[Path]) -> Exception:
+    """The error of a disk with the name of the target; the first where nobody says which."""
+    names = {str(partial): target for partial, target in zip(partials, targets, strict=True)}
+    named = error.filename is not None
+    if error.errno not in DISK_ERRORS or (named and str(error.filename) not in names):
+        return error
+    target = names[str(error.filename)] if named else targets[0]
+    return ArtefactError(f"{str(target)!r} cannot be written: {os.strerror(error.errno)}")
 
 
 def _kept(target: Path) -> Path | None:

@@ -15,6 +15,9 @@ from copula_shirley.privacy import Budget
 from copula_shirley.releases import ReleaseLedger
 from copula_shirley.terminal import messages, screen
 
+#: Ten times what private-vine takes unless told otherwise.
+DELTA = 1e-8
+
 app = typer.Typer(
     no_args_is_help=True,
     help="What was already published from the same data, and a cap on all of it.",
@@ -26,9 +29,9 @@ LedgerFile = Annotated[Path, typer.Argument(help="Release ledger (JSON), kept by
 def new(
     ledger: LedgerFile,
     epsilon: Annotated[float, typer.Option(help="Cap of all releases together.")],
-    delta: Annotated[float, typer.Option(help="Cap of their delta.")] = 0.0,
+    delta: Annotated[float, typer.Option(help="Cap of their delta.")] = DELTA,
     neighbours: Annotated[str, typer.Option(help="add-remove or replace-one.")] = "add-remove",
-    unit: Annotated[str, typer.Option(help="row or person.")] = "row",
+    unit: Annotated[str, typer.Option(help="row; or person, if the schema names one.")] = "row",
 ) -> None:
     """Start a release ledger with a cap that no sum of releases may pass."""
     cap = Budget(epsilon, delta)

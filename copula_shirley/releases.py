@@ -52,6 +52,7 @@ from copula_shirley.api import Generator, Progress
 from copula_shirley.artefact import atomic_path
 from copula_shirley.card import sha256_of
 from copula_shirley.errors import ArtefactError, BudgetError, SettingError
+from copula_shirley.files import check_regular
 from copula_shirley.privacy import NEIGHBOURS, ROUNDING, Budget, Ledger, Total
 from copula_shirley.private_domain import DELTA_SHARE
 from copula_shirley.private_vine import PrivateVine
@@ -165,16 +166,18 @@ class ReleaseLedger:
             "entries": [],
         }
         content["digest"] = _chain(content)[-1]
-        with _locked(Path(path)):
-            if Path(path).exists():
+        place = Path(path).resolve()  # a link would have a lock and a ledger of its own
+        with _locked(place):
+            if place.exists():
                 raise SettingError(f"{str(path)!r} exists; a release ledger is never replaced")
-            _write(Path(path), content)
-        return cls(path, content)
+            _write(place, content)
+        return cls(place, content)
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
         """Read a ledger, or refuse a file that is none, or that was edited."""
-        return cls(path, _read(Path(path)))
+        place = Path(path).resolve()
+        return cls(place, _read(place))
 
     @property
     def total(self) -> Total:
@@ -203,6 +206,7 @@ class ReleaseLedger:
                 {k: v for k, v in generator.get_params().items() if k != "random_state"}
             ),
             "schema_sha256": sha256_of(schema.to_dict()),
+            "person": schema.person,
         }
         number = self._append(entry, cost)
         return Reservation(self, number, cost, generator, schema)
@@ -252,6 +256,8 @@ class ReleaseLedger:
                     f"{str(self.path)!r}; guarantees of different kinds do not add up"
                 )
         epsilon, delta = opened.budget.epsilon, opened.budget.delta
+        if delta == 0:  # Bun and Steinke 2016, proposition 1.4
+            return Cost(epsilon, 0.0, epsilon**2 / 2)
         if not (opened.zcdp and isinstance(generator, PrivateVine)):
             return Cost(epsilon, delta)
         # what fails with a small chance is part of delta, so this rho is not too small
@@ -271,7 +277,15 @@ class ReleaseLedger:
                         f"{str(self.path)!r}"
                     )
                 entry = {**entry, "number": len(fresh.releases) + 1}
+                _check_person(entry, content["entries"])
             content["entries"].append({**entry, "time": _now()})
+            try:
+                _releases(content["entries"])
+            except KeyError:  # before it is written: a ledger that cannot be read protects nobody
+                raise SettingError(
+                    f"releases: reservation {entry['number']} has ended or its fit has begun; "
+                    "reserve again for another fit"
+                ) from None
             chain = _chain(content)
             content["entries"][-1]["digest"] = content["digest"] = chain[-1]
             _write(self.path, content)
@@ -305,19 +319,23 @@ class Reservation:
         self._number = number
         self._generator = generator
         self._schema = schema
-        self._begun = False
-        self._before = getattr(generator, "ledger_", None)
+        self._begun = generator._began = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         # who fits the generator past this object has spent, too
-        if not self._begun and getattr(self._generator, "ledger_", None) is self._before:
+        if not (self._begun or self._generator._began):
             self._ledger._append({"kind": RETURNED, "number": self._number})
 
     def fit(self, table: pd.DataFrame, *, progress: Progress | None = None) -> Generator:
         """Fit the generator to a table; from here on the cost is spent."""
+        if self._ledger._price(self._generator, self._schema) != self.cost:
+            raise BudgetError(
+                "releases: the generator's settings must be those that were reserved for, a fit of "
+                f"{self.cost}"
+            )
         self._begun = True  # before it is written: a failure to write gives nothing back
         self._ledger._append({"kind": BEGUN, "number": self._number})
         model = self._generator.fit(table, self._schema, progress=progress)
@@ -328,7 +346,9 @@ class Reservation:
         if ledger.proved is None or ledger.seeded:
             raise BudgetError("releases: the fit proves nothing after all; do not publish it")
         spent = ledger.proved
-        rho = spent.rho if self.cost.rho is not None else None
+        rho = None if self.cost.rho is None else spent.rho
+        if spent.delta == 0:
+            rho = spent.epsilon**2 / 2
         cost = Cost(spent.epsilon, spent.delta, rho, ledger.failing)
         self._ledger._append({"kind": SETTLED, "number": self._number, **asdict(cost)})
         if not _within(spent, Budget(self.cost.epsilon, self.cost.delta)):
@@ -336,6 +356,16 @@ class Reservation:
                 f"releases: the fit cost {spent}, more than the {self.cost} that was reserved; do "
                 "not publish it"
             )
+
+
+def _check_person(entry: dict[str, Any], entries: Sequence[dict[str, Any]]) -> None:
+    """Refuse a person of another column: a patient's sum says nothing about a doctor's."""
+    known = {e.get("person") for e in entries if e["kind"] == RESERVED}
+    if known - {entry["person"]}:
+        raise BudgetError(
+            f"releases: person column ({entry['person']!r}) must be {known.pop()!r} as in the "
+            "releases so far; guarantees of different people do not add up"
+        )
 
 
 # -- the file ------------------------------------------------------------------------
@@ -376,6 +406,11 @@ def _chain(content: dict[str, Any]) -> list[str]:
 
 def _read(path: Path) -> dict[str, Any]:
     where = repr(str(path))
+    check_regular(path, ArtefactError)
+    if path.exists() and path.stat().st_nlink > 1:
+        raise ArtefactError(
+            f"{where} must have one name only: it is linked, and each name would count alone"
+        )
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

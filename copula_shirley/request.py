@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from copula_shirley.api import Generator
 
 DEFAULT_MODEL = "private-vine"
+#: Settings that have an option of their own, which --set would be lost to.
+OWN_OPTIONS = {"epsilon": "--epsilon", "random_state": "--seed", "random-state": "--seed"}
 
 Data = Annotated[Path, typer.Argument(help="Table to learn from, .csv or .parquet.")]
 SchemaFile = Annotated[
@@ -168,6 +170,8 @@ def shares_request(command: Callable[..., None]) -> Callable[..., None]:
 
 def _setting(text: str) -> tuple[str, Any]:
     name, value = assignment("--set", text)
+    if name in OWN_OPTIONS:
+        raise SettingError(f"--set ({text!r}) must be given as {OWN_OPTIONS[name]}")
     return name.replace("-", "_"), load_yaml(value)
 
 

@@ -54,6 +54,8 @@ class Verdict:
     kind: str
     passed: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    #: What the card promises, in its own words.
+    headline: str = ""
 
     @property
     def fits(self) -> bool:
@@ -65,9 +67,10 @@ class Verdict:
         """One sentence."""
         if not self.fits:
             return f"{self.file} does not add up: do not rely on what it says about privacy."
+        promise = f" Its card says: {self.headline}." if self.headline else ""
         return (
-            f"{self.file} adds up. (A digest is no signature: compare its sha256 with one that its "
-            "maker published.)"
+            f"{self.file} adds up.{promise} (A digest is no signature: compare its sha256 with one "
+            "that its maker published.)"
         )
 
     def note(self, text: str, faults: list[str] | None = None) -> None:
@@ -85,6 +88,7 @@ class Verdict:
             "fits": self.fits,
             "faults": self.faults,
             "passed": self.passed,
+            "headline": self.headline,
         }
 
 
@@ -119,6 +123,8 @@ def verify_file(
         fits = file_sha256(path) == published
         verdict.note("the file's sha256 is the published one", [] if fits else [wrong])
     own = None if table else _verify_model(path, verdict)
+    if own is not None:
+        verdict.headline = _headline(own)
     page = Path(card) if card is not None else card_path(path)
     if table or card is not None or page.exists():
         _verify_page(path, page, own, verdict)
@@ -358,12 +364,20 @@ def _card_faults(card: dict[str, Any]) -> list[str]:
                 found.append(f"the card's {key} does not follow from its ledger")
         if ledger.domains != {c["name"]: c["domain"] for c in card["columns"]}:
             found.append("the card's domains are not those of its ledger")
-        same_version = card["versions"]["copula-shirley"] == version("copula-shirley")
-        if same_version and card["words"] != words(ledger, card["generator"]):
-            found.append("the card's words are not what its ledger says")
+        if card["words"] != words(ledger, card["generator"]):
+            by = card["versions"]["copula-shirley"]
+            found.append(
+                "the card's words are not what its ledger says"
+                + ("" if by == version("copula-shirley") else f", or version {by} had other words")
+            )
     except (ShirleyError, *ODD):
         found.append("the card is not readable: it lacks entries, or they are odd")
     return found
+
+
+def _headline(card: dict[str, Any]) -> str:
+    said = card.get("words")
+    return str(said.get("headline", "")).rstrip(".") if isinstance(said, dict) else ""
 
 
 def _verify_page(path: Path, page: Path, own: dict[str, Any] | None, verdict: Verdict) -> None:
@@ -380,6 +394,7 @@ def _verify_page(path: Path, page: Path, own: dict[str, Any] | None, verdict: Ve
         verdict.note("", ["the card is not readable"])
         return
     if own is None:
+        verdict.headline = _headline(card)
         verdict.note("the card adds up", _card_faults(card))
     else:
         differs = canonical(card) != canonical(own)
@@ -387,8 +402,11 @@ def _verify_page(path: Path, page: Path, own: dict[str, Any] | None, verdict: Ve
             "the card beside the model is the one inside",
             ["the card beside the model is not the one inside"] if differs else [],
         )
-    if whole or f"card {template_id()}" not in found["text"]:
-        return  # another version made it: its look cannot be compared
+    if whole:
+        return
+    if f"card {template_id()}" not in found["text"]:
+        verdict.note("", ["the page is of another version: what it shows cannot be compared"])
+        return
     try:
         shown = card_html(card, file, made)
     except ArtefactError as error:

@@ -179,6 +179,10 @@ def audit(
     """
     started = time.perf_counter()
     _check(runs, boxes)
+    if folder is not None and not (identity or name):
+        raise SettingError(
+            "identity ('') must say all that the factory depends on where runs are kept in a folder"
+        )
     wanted = [pair] if isinstance(pair, Pair | str) else list(pair)
     if not wanted:
         raise SettingError("pair ([]) must name at least one pair")

@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import json
 import os
+import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from inspect import Parameter, getsourcefile, signature
@@ -132,7 +133,9 @@ def audit_generator(
     missing: Annotated[
         list[str] | None, typer.Option(help="Text that stands for a missing value; repeatable.")
     ] = None,
-    runs: Annotated[int, typer.Option(help="Fits on each table.")] = DEFAULT_RUNS,
+    runs: Annotated[
+        int, typer.Option(help="Fits on each table, 40 or more; a small epsilon needs thousands.")
+    ] = DEFAULT_RUNS,
     box: Annotated[
         str, typer.Option(help="white (released numbers), black (drawn rows) or both.")
     ] = "both",
@@ -147,6 +150,7 @@ def audit_generator(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the JSON.")] = False,
 ) -> None:
     """Test a generator's privacy claim on neighbouring tables; exit code 1 if it is refuted."""
+    sys.path.insert(0, str(Path.cwd()))  # where the user's module is
     files = [*(tables or ()), schema]
     check_apart(files, [output])
     Budget(epsilon, delta or 0.0)  # refuses what is no claim

@@ -14,6 +14,7 @@ A fit or a sample that raises is evidence too: the kind of error and its text ar
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ BOXES = ("white", "black")
 MOST_NUMBERS = 5_000
 #: Columns with more cells are looked at in this many groups.
 MOST_CELLS = 32
-#: Texts longer than this are parsed if they are JSON, and else are cut.
+#: Texts longer than this are cut and hashed.
 LONGEST_TEXT = 2_000
 
 
@@ -53,8 +54,11 @@ class Evidence:
             self.words[name] = str(value)
 
     def word(self, name: str, value: Any) -> None:
-        """Keep a text."""
-        self.words[name] = str(value)[:LONGEST_TEXT]
+        """Keep a text; of a long one its beginning, and a hash of the whole."""
+        text = str(value)
+        self.words[name] = text[:LONGEST_TEXT]
+        if len(text) > LONGEST_TEXT:
+            self.words[f"{name} (whole)"] = hashlib.sha256(text.encode()).hexdigest()
 
 
 # -- white box -----------------------------------------------------------------------
@@ -100,7 +104,8 @@ def flatten(evidence: Evidence, name: str, value: Any) -> None:
         evidence.word(f"{name}[]", len(value))
         for i, entry in enumerate(value[:MOST_NUMBERS]):
             flatten(evidence, f"{name}[{i}]", entry)
-    elif isinstance(value, bool | np.bool_) or value is None:
+        evidence.word(f"{name}[...]", list(value[MOST_NUMBERS:]))
+    elif isinstance(value, bool | np.bool_ | bytes) or value is None:
         evidence.word(name, value)
     elif isinstance(value, int | float | np.number):
         evidence.number(name, value)

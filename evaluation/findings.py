@@ -149,6 +149,14 @@ def judge(claim: Claim, findings: Sequence[Finding], control: Sequence[Finding])
             f"{worst.hits[0]} against {worst.hits[1]} of {worst.runs} runs)"
         )
     main = next(f for f in findings if f.quantity == "epsilon")
+    above = [f for f in findings if f.limit is not None and f.quantity == "epsilon"]
+    above = [f for f in above if f.bound > f.limit]  # type: ignore[operator]
+    if above:
+        return INCONCLUSIVE, (
+            f"epsilon is above the claim with confidence {CONFIDENCE:.0%} (pair {above[0].pair}, "
+            f"{above[0].box} box), which more runs would settle: a refutation needs "
+            f"{1 - FALSE_ALARM:.1%} over all pairs and boxes"
+        )
     if main.ceiling < claim.epsilon:
         return INCONCLUSIVE, (
             f"{main.runs} test runs show at most epsilon {main.ceiling:.3g}, below the claim of "

@@ -59,7 +59,7 @@ class Case:
 #: Where a claim is true the audit needs a large epsilon to see anything at all.
 CASES = (
     Case("PrivateVine", "private-vine"),
-    Case("PrivateVine", "private-vine", 8.0),
+    Case("PrivateVine", "private-vine", 3.0),
     Case("PrivateVine", "private-vine", 3.0, {"delta": 0.0}),
     Case("DP-Histogram", "dp-histogram", 3.0),
     Case("DP-Copula", "dp-copula", 3.0),

@@ -20,6 +20,7 @@ from typing import Any
 
 import pandas as pd
 
+from copula_shirley.errors import SettingError
 from copula_shirley.schema import Schema
 from evaluation.contract import behaviour, neighbouring, promises, storage
 from evaluation.contract.report import Broken, ContractError, NotApplicable, Outcome, Report
@@ -110,6 +111,11 @@ def check_generator(
     -------
     Report
     """
+    for name in [*(known or ()), *(only or ())]:
+        if name not in CHECKS:
+            raise SettingError(f"check ({name!r}) must be one of {', '.join(CHECKS)}")
+    if not callable(generator) and not hasattr(generator, "fit"):
+        raise SettingError(f"generator ({generator!r}) must be a class, a factory or a generator")
     subject = Subject(generator, settings, case_of(table, schema))
     names = list(CHECKS) if only is None else list(only)
     report = Report(subject.name, tuple(run_check(subject, name, known) for name in names))

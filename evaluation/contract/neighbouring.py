@@ -128,7 +128,18 @@ def difference(pair: Pair, subject: Subject) -> str | None:
     apart = differing(vars(one), vars(other))
     if apart:
         return f"the fitted model differs in {apart}"
-    return _files(one, other) or _samples(one, other, subject)
+    return _shown(one, other) or _files(one, other) or _samples(one, other, subject)
+
+
+def _shown(one: Any, other: Any) -> str | None:
+    """What a generator shows of itself: tables for people, and its card."""
+    for name in ("tables", "card"):
+        if all(callable(getattr(model, name, None)) for model in (one, other)):
+            here, there = (getattr(model, name)() for model in (one, other))
+            apart = differing(here, there, name)
+            if apart:
+                return f"what it shows differs in {apart}"
+    return None
 
 
 def _files(one: Any, other: Any) -> str | None:

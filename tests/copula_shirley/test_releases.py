@@ -397,3 +397,69 @@ def test_from_the_command_line(
     assert shirley(monkeypatch, "releases new r.json --epsilon 9") == 2
     assert shirley(monkeypatch, f"{fit} r.json --epsilon 0.1") == 2
     assert "must be another file" in capsys.readouterr().err
+
+
+# -- what a reviewer found -------------------------------------------------------------------
+
+
+def test_links_lead_to_one_ledger(path: Path) -> None:
+    links = [path.with_name(f"link{i}.json") for i in range(2)]
+    for link in links:
+        link.symlink_to(path)
+    with ReleaseLedger.open(links[0]).reserve(PrivateVine(2.0, delta=0.0), SCHEMA) as reservation:
+        reservation.fit(rows())
+    with pytest.raises(BudgetError, match="above the cap"):
+        ReleaseLedger.open(links[1]).reserve(PrivateVine(2.0, delta=0.0), SCHEMA)
+    os.link(path, path.with_name("hard.json"))
+    with pytest.raises(ArtefactError, match="one name only"):
+        ReleaseLedger.open(path)
+
+
+def test_settings_that_change_after_the_reservation_are_refused(path: Path) -> None:
+    generator = PrivateVine(1.0)
+    with ReleaseLedger.open(path).reserve(generator, SCHEMA) as reservation:
+        generator.set_params(epsilon=20.0)
+        with pytest.raises(BudgetError, match="settings must be those"):
+            reservation.fit(rows())
+    assert ReleaseLedger.open(path).total.epsilon == 0
+
+
+def test_a_second_fit_of_one_reservation_harms_no_ledger(path: Path) -> None:
+    with ReleaseLedger.open(path).reserve(PrivateVine(1.0), SCHEMA) as reservation:
+        reservation.fit(rows())
+        with pytest.raises(SettingError, match="reserve again"):
+            reservation.fit(rows())
+    with pytest.raises(SettingError, match="reserve again"):
+        reservation.fit(rows())
+    assert len(ReleaseLedger.open(path).releases) == 1
+
+
+def test_a_fit_past_the_reservation_that_fails_half_way_is_spent(path: Path) -> None:
+    def stop(stage: str, _: float) -> None:
+        if stage == "tree 1":
+            raise KeyboardInterrupt
+
+    generator = PrivateVine(1.0)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        ReleaseLedger.open(path).reserve(generator, SCHEMA),
+    ):
+        generator.fit(rows(), SCHEMA, progress=stop)
+    (release,) = ReleaseLedger.open(path).releases
+    assert release.state == "reserved" and release.cost.epsilon == 1.0
+
+
+def test_people_of_two_columns_do_not_add_up(tmp_path: Path) -> None:
+    ledger = ReleaseLedger.new(tmp_path / "p.json", Budget(5.0, 1e-8), unit="person")
+    by = [Schema(SCHEMA.columns, person=name, max_rows=2) for name in ("patient", "doctor")]
+    ledger.reserve(PrivateVine(1.0), by[0])
+    with pytest.raises(BudgetError, match=r"'doctor'.*must be 'patient'"):
+        ledger.reserve(PrivateVine(1.0), by[1])
+
+
+def test_pure_epsilon_adds_up_with_zcdp_by_rho() -> None:
+    """Pure epsilon means rho = epsilon^2 / 2: a little more does not undo what rho saved."""
+    costs = [Cost(1.0, 1e-9, rho_of(1.0, 1e-9))] * 3
+    more = [*costs, Cost(0.05, 0.0, 0.05**2 / 2)]
+    cap = Budget(3.0, 1e-8)
+    assert total_of(costs, cap).epsilon < total_of(more, cap).epsilon < 1.8

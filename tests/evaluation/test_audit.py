@@ -283,6 +283,36 @@ def test_seeds_are_different_and_do_not_depend_on_the_number_of_runs() -> None:
     assert [f.boxes for f in many[0, 1][:50]] == [f.boxes for f in few[0, 1]]
 
 
+class LateLeak:
+    """Shows a row where a short look does not reach: deep in a text, in bytes, far in a list."""
+
+    def fit(self, table: pd.DataFrame) -> None:
+        row = str(sorted(map(str, table.iloc[-1])))
+        self.state = {self.where: {"text": "x" * 3000 + row, "bytes": row.encode()}.get(self.where)}
+        if self.where == "list":
+            self.state["list"] = ["-"] * 6000 + [row]
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def sample(self, n: int) -> pd.DataFrame:
+        return pd.DataFrame({"a": range(n)})
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return self.state, {}
+
+
+@pytest.mark.parametrize("where", ["text", "bytes", "list"])
+def test_no_place_of_the_white_box_is_too_far(where: str) -> None:
+    result = audit(lambda _: LateLeak(where), "category", claim=1.0, runs=80, boxes=("white",))
+    assert result.refuted
+
+
+def test_runs_are_kept_only_under_a_name_that_tells_generators_apart(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="identity"):
+        audit(Killed(), "category", runs=90, folder=tmp_path)
+
+
 class Killed:
     """A factory that stops the audit at some fit, as a kill would."""
 
@@ -301,7 +331,7 @@ def figures(result: Audit) -> Any:
 
 
 def test_an_audit_that_was_killed_goes_on_and_gives_the_same(tmp_path: Path) -> None:
-    shared: dict[str, Any] = {"runs": 90, "name": "histogram", "boxes": ("white",)}
+    shared: dict[str, Any] = {"runs": 90, "identity": "histogram", "boxes": ("white",)}
     whole = Killed()
     expected = audit(whole, "category", **shared)
     killed = Killed(after=130)

@@ -134,7 +134,7 @@ def test_tables_of_the_user(run: Run, tmp_path: Path) -> None:
         (["dp-histogram", "--rows", "0"], "rows (0) must be 1 or more"),
         (["dp-histogram", "--schema", "s.yaml"], "--schema needs --tables"),
         (["dp-histogram", "--tables", "a.csv", "b.csv"], "--tables needs --schema"),
-        (["dp-histogram", *OWN], "s.yaml: No such file"),
+        (["dp-histogram", *OWN], "'s.yaml' cannot be read: No such file"),
         (["dp-histogram", "--neighbours", "both"], "neighbours ('both') must be one of"),
         (["dp-histogram", "--set", "mechanism=none"], "mechanism"),
     ],

@@ -14,7 +14,7 @@ import pytest
 from zoo_structural import HomemadeNoise
 
 from baselines import DPHistogram
-from copula_shirley import Budget, Column, Ledger, Schema
+from copula_shirley import Budget, Column, Ledger, Schema, SettingError
 from copula_shirley.mechanisms import NumpyNoise
 from copula_shirley.noise import SecureNoise, SeededNoise
 from copula_shirley.privacy import Sensitivity
@@ -358,3 +358,31 @@ def test_the_plug_in_is_light() -> None:
     code = f"import evaluation.pytest_plugin, sys; print([m for m in {heavy} if m in sys.modules])"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+def test_a_rule_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(SettingError, match="'nope'"):
+        check_generator(DPHistogram, known={"nope": "x"})
+    with pytest.raises(SettingError, match="must be a class"):
+        check_generator(3)
+
+
+class TablesLeak(DPHistogram):
+    """Shows an exact number to whoever inspects the model."""
+
+    def _fit(self, rows: Any, *rest: Any) -> None:
+        super()._fit(rows, *rest)
+        self._hidden = [Hidden(float(np.nansum(v[np.isfinite(v)]))) for v in rows.numbers.values()]
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        return {"sums": pd.DataFrame({"sum": [h.value for h in self._hidden]})}
+
+
+class Hidden:
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+def test_what_a_model_shows_is_compared_too() -> None:
+    report = check_generator(TablesLeak, only=("replay",), raise_=False)
+    assert "what it shows differs" in report["replay"].reason
