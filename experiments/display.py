@@ -153,8 +153,10 @@ SHOWN = {
 
 def print_leaderboard(rows: Sequence[Row], console: Console) -> None:
     """Print it in full width: figures that are cut off are worth nothing."""
+    # a console of its own: rich takes no table to be wider than the console
+    wide = Console(file=console.file, width=max(FULL_WIDTH, console.width))
     for table in leaderboard(rows):
-        console.print(table, width=FULL_WIDTH, crop=False, no_wrap=True, overflow="ignore")
+        wide.print(table, crop=False, no_wrap=True, overflow="ignore")
 
 
 def leaderboard(rows: Sequence[Row]) -> list[Table]:

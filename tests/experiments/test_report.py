@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -13,8 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 from report_rows import METRICS, benchmark, ended, row
+from rich.console import Console
 
 from copula_shirley.artefact import ArtefactError
+from experiments.display import print_leaderboard
 from experiments.report import render, write_report
 from experiments.report.board import board, exactly
 from experiments.report.ledgers import grouped_spends
@@ -332,3 +335,9 @@ def test_300_runs_with_40_columns_are_small(folds: int) -> None:
     drawn = [line for line in page.data["lines"] if "margins" in line]
     assert len(drawn) == 300 // folds - page.data["cut"]
     assert (page.data["cut"] == 0) == (folds > 1)  # what does not fit is counted
+
+
+def test_a_printed_leaderboard_is_not_cut_where_the_terminal_is_narrow() -> None:
+    file = io.StringIO()
+    print_leaderboard(benchmark(), Console(file=file, width=80))
+    assert "fit s" in file.getvalue() and "…" not in file.getvalue()
