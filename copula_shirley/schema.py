@@ -20,6 +20,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.resolver import Resolver
+from yaml.scanner import Scanner
 
 from copula_shirley import domain
 from copula_shirley.errors import SchemaError
@@ -472,7 +478,20 @@ DRAFT_NOTE = """\
 """
 
 
-class _Loader(yaml.SafeLoader):
+class _PlainEvents(Reader, Scanner, Parser):
+    """The events of a YAML text, where PyYAML was built without libyaml."""
+
+    def __init__(self, stream: str) -> None:
+        Reader.__init__(self, stream)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+
+#: libyaml gives the same events many times faster.
+_Events: Any = yaml.cyaml.CParser if yaml.__with_libyaml__ else _PlainEvents  # type: ignore[attr-defined]
+
+
+class _Loader(Composer, _Events, SafeConstructor, Resolver):
     """YAML in which a key twice is an error and only true/false are booleans."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -498,7 +517,9 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def __init__(self, stream: str) -> None:
-        super().__init__(stream)
+        _Events.__init__(self, stream)
+        for part in (Composer, SafeConstructor, Resolver):
+            part.__init__(self)
         self._said, self._sizes = 0, dict[int, int]()
 
 

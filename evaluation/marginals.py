@@ -23,6 +23,8 @@ from evaluation.comparison import Comparison, Rows, rows_of
 from evaluation.plain import check_positive
 from evaluation.result import Result, pair
 
+#: The cell of each row, by column.
+Codes = Mapping[str, NDArray[np.intp]]
 BINS = 20
 #: Triples grow with the cube of the columns; beyond so many, a fixed sample is taken.
 MOST_TRIPLES = 500
@@ -76,22 +78,17 @@ def _edges(column: Column, numbers: FloatArray, bins: int) -> tuple[float, ...]:
     return tuple(map(float, np.union1d(edges, np.nextafter(heaps, -np.inf))))
 
 
-def shares(
-    real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, bins: int = BINS
-) -> dict[str, dict[str, list[Any]]]:
-    """Share of the rows in each cell of each column, to be drawn on top of each other.
+def shares(c: Comparison) -> dict[str, dict[str, list[Any]]]:
+    """Share of the test and the synthetic rows in each cell, to be drawn on top of each other.
 
     Returns
     -------
     dict
         By column ``labels``, ``real`` and ``synthetic``; cells that nobody fills are left out.
     """
-    rows = rows_of("real", real, schema, strict=True)
-    others = rows_of("synthetic", synthetic, schema, strict=False)
-    binning = Binning.of(rows, schema, bins)
-    codes, theirs = binning.codes(rows), binning.codes(others)
+    binning, codes, theirs = _cells(c)
     found: dict[str, dict[str, list[Any]]] = {}
-    for column in schema:
+    for column in c.schema:
         labels = _labels(column, binning.edges[column.name])
         sides = [
             np.bincount(side[column.name], minlength=len(labels)) / max(len(side[column.name]), 1)
@@ -158,8 +155,8 @@ def total_variation(
 
 
 def _distances(
-    first: Mapping[str, NDArray[np.intp]],
-    second: Mapping[str, NDArray[np.intp]],
+    first: Codes,
+    second: Codes,
     groups: Sequence[tuple[str, ...]],
 ) -> dict[str, float]:
     """Distance of each group of columns."""
@@ -179,14 +176,19 @@ def _distances(
     return distances
 
 
+def _cells(c: Comparison) -> tuple[Binning, Codes, Codes]:
+    """Cells cut by the training rows, and those of the test and the synthetic rows."""
+    binning = c.once("binning", lambda c: Binning.of(c.train, c.schema))
+    test = c.once("test cells", lambda c: binning.codes(c.test))
+    return binning, test, c.once("synthetic cells", lambda c: binning.codes(c.synthetic))
+
+
 def tvd(ways: int, c: Comparison) -> Result:
     """Mean total variation over the groups of ``ways`` columns, binned by the training rows.
 
     Behind it stand the distance of each group, and for each column the mean over its groups.
     """
-    binning = c.once("binning", lambda c: Binning.of(c.train, c.schema))
-    test = c.once("test cells", lambda c: binning.codes(c.test))
-    synthetic = c.once("synthetic cells", lambda c: binning.codes(c.synthetic))
+    _, test, synthetic = _cells(c)
     groups = list(combinations(c.schema.names, ways))
     detail: dict[str, object] = {"bins": BINS}
     if not groups:

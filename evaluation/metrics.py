@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import entry_points
 from math import inf, isnan
 from numbers import Real
@@ -146,10 +146,15 @@ METRICS: dict[str, Metric] = {
 }
 
 
+@cache
+def _installed() -> dict[str, Metric]:
+    """Looked up once: the files of every installed package are read for it."""
+    return {point.name: point.load() for point in entry_points(group="copula_shirley.metrics")}
+
+
 def known_metrics() -> dict[str, Metric]:
     """``METRICS`` and those of installed packages."""
-    installed = {entry.name: entry.load() for entry in entry_points(group="copula_shirley.metrics")}
-    return {**METRICS, **installed}
+    return {**METRICS, **_installed()}
 
 
 def evaluate(
@@ -221,8 +226,18 @@ def evaluate(
     )
     if metrics is not None and not isinstance(metrics, Mapping):
         _check_needs(chosen, c)
+    return measured(c, chosen, reference, progress)
+
+
+def measured(
+    c: Comparison,
+    metrics: Mapping[str, Metric],
+    reference: bool = False,
+    progress: Callable[[str, float], object] | None = None,
+) -> pd.DataFrame:
+    """The frame of ``evaluate``, of those metrics that apply."""
     real = replace(c, synthetic=c.train, _kept={}) if reference else None
-    applying = {name: metric for name, metric in chosen.items() if metric.applies(c)}
+    applying = {name: metric for name, metric in metrics.items() if metric.applies(c)}
     lines = []
     for i, (name, metric) in enumerate(applying.items()):
         if progress:

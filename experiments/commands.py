@@ -19,11 +19,10 @@ from experiments.peers import PeerError, find_peer, known_peers
 from experiments.report import write_report
 from experiments.runner import (
     all_skipped,
+    ended,
     exit_code,
-    is_edited,
     is_stale,
     run_all,
-    to_repeat,
     warm_up,
 )
 from experiments.specs import Grid, Run
@@ -137,25 +136,24 @@ def make(
         raise SettingError(f"--jobs ({jobs}) must be 1 or more")
     runs = grid.runs()
     limits = Limits(grid.minutes * 60, grid.gigabytes * 2**30)
-    ended = [row for row in store.rows(runs) if not (to_repeat(row, again or ()) or is_edited(row))]
-    stale = sum(map(is_stale, ended))
+    kept = ended(runs, store, again or ())
+    stale = sum(map(is_stale, kept))
     if stale and not quiet:
         note(f"{stale} of the kept results were made by other code; --again stale makes them again")
     if dask is None:
-        warm_up(runs, ended)  # while the rest is prepared
+        warm_up(runs, kept)  # while the rest is prepared
     for run in {(run.use, run.settings): run for run in runs}.values():
         check_settings(run)
     prepare_peers(runs, quiet)
     try:
-        with Display(len(runs), ended, quiet) as display:
+        with Display(len(runs), kept, quiet) as display:
             if dask is not None:
                 return run_on_dask(dask, runs, store, limits, display, again or ())
             return run_all(runs, store, limits, display, jobs, again or ())
     except KeyboardInterrupt:
-        kept = len(store.rows(runs))
         messages.print(
-            f"stopped; {kept} of {len(runs)} runs are kept in {escape(str(store.folder))}, "
-            "the same command goes on",
+            f"stopped; {len(store.rows(runs))} of {len(runs)} runs are kept in "
+            f"{escape(str(store.folder))}, the same command goes on",
             style="red",
             soft_wrap=True,
         )

@@ -5,7 +5,7 @@ The result is plain JSON values::
     run         the spec                    id      its name
     status      done, skipped, failed, timeout      reason, traceback   if not done
     seconds     of fit, sample, evaluate, and total; NAME_cpu are seconds of the processor
-    beside      seconds of the runner beside these: start (of the process), data, fold
+    beside      seconds of the runner beside these: start (of the process), data, fold, margins
     memory      peak bytes of fit and sample beyond what was taken before
     figures     metric -> value, better, bounds, detail (by column or pair), verdict
     margins     column -> labels, real, synthetic: shares of the test and the synthetic rows
@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pandas as pd
@@ -27,8 +28,9 @@ from threadpoolctl import ThreadpoolController
 
 from copula_shirley.errors import ShirleyError
 from copula_shirley.schema import Schema
+from evaluation.comparison import Comparison
 from evaluation.marginals import shares
-from evaluation.metrics import evaluate, known_metrics, verdict
+from evaluation.metrics import known_metrics, measured, verdict
 from evaluation.result import jsonable
 from experiments.candidates import code_of, find_candidate
 from experiments.datasets import Dataset, DatasetError, load_dataset
@@ -60,7 +62,7 @@ def execute(run: Run, provenance: Mapping[str, Any]) -> tuple[Row, pd.DataFrame 
     about = heading(run, provenance)
     start = time.perf_counter()
     try:
-        with (pools or ThreadpoolController()).limit(limits=run.threads):
+        with limited(run.threads):
             found, table = _execute(run)
     except Skip as skip:
         return {**about, "status": "skipped", "reason": str(skip)}, None
@@ -71,6 +73,19 @@ def execute(run: Run, provenance: Mapping[str, Any]) -> tuple[Row, pd.DataFrame 
     found["seconds"]["total"] = time.perf_counter() - start
     row: Row = jsonable({**about, "status": "done", **found})
     return row, table if run.keep_table else None
+
+
+def limited(threads: int) -> AbstractContextManager[Any]:
+    """Numerical libraries take so many threads.
+
+    Those that do so already are left alone: OpenBLAS, told anything at all after a fork, starts its
+    threads again, and these turn in circles while they wait.
+    """
+    known = pools or ThreadpoolController()
+    if all(pool["num_threads"] == threads for pool in known.info()):
+        return nullcontext()
+    limits: AbstractContextManager[Any] = known.limit(limits=threads)
+    return limits
 
 
 def heading(run: Run, provenance: Mapping[str, Any]) -> Row:
@@ -93,10 +108,13 @@ def _execute(run: Run) -> tuple[Row, pd.DataFrame]:
     made = candidate.synthesize(fold, run)
     table = checked(made.table, fold)
     clock = Clock()
-    figures, margins = score(table, fold, run)
+    comparison = compared(table, fold, run)
+    figures = score(comparison, run.metrics)
+    seconds = {**made.seconds, **clock.taken("evaluate")}
+    margins = shares(comparison)
     return {
-        "seconds": {**made.seconds, **clock.taken("evaluate")},
-        "beside": beside,
+        "seconds": seconds,
+        "beside": {**beside, **clock.taken("margins")},
         "memory": dict(made.memory),
         "figures": figures,
         "margins": margins,
@@ -152,23 +170,24 @@ def complaints(table: pd.DataFrame, schema: Schema) -> list[str]:
     return found
 
 
-def score(table: pd.DataFrame, fold: Fold, run: Run) -> tuple[Row, Row]:
-    """Figures of a synthetic table, and its margins beside those of the test rows."""
-    tasks = fold.dataset.tasks
-    known = known_metrics()
-    names = [name for name in run.metrics if all(need in tasks for need in known[name].needs)]
-    seed = int(run.rng("score").integers(2**31))
-    frame = evaluate(
+def compared(table: pd.DataFrame, fold: Fold, run: Run) -> Comparison:
+    """A synthetic table beside the rows of its fold."""
+    return Comparison.of(
         fold.train,
         fold.test,
         table,
         fold.schema,
-        tasks,
-        seed,
-        metrics=names,
+        fold.dataset.tasks,
+        int(run.rng("score").integers(2**31)),
         profile=run.profile,
         threads=run.threads,
     )
+
+
+def score(comparison: Comparison, metrics: Iterable[str]) -> Row:
+    """Figures of a synthetic table, of those metrics that apply to the data set."""
+    known = known_metrics()
+    frame = measured(comparison, {name: known[name] for name in metrics})
     figures = {}
     for line in frame.to_dict("records"):
         detail = {key: value for key, value in line["detail"].items() if key in KEPT}
@@ -179,4 +198,4 @@ def score(table: pd.DataFrame, fold: Fold, run: Run) -> tuple[Row, Row]:
             "detail": detail,
             "verdict": verdict(line),
         }
-    return figures, shares(fold.test, table, fold.schema)
+    return figures

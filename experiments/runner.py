@@ -61,9 +61,9 @@ def run_all(
     """
     stop = Event()
     threads = max((run.threads for run in runs), default=1)
+    warm_up(runs, ended(runs, store, again))  # before the lock: the server may be a copy of us
     with store.opened(), few_threads(threads), stopped_by_signals(stop):
         todo = open_runs(runs, store, again)
-        warm_up(todo)
         made_by = provenance()  # while the server imports
         work = (delayed(_one)(run, store, limits, watcher, made_by, stop) for run in todo)
         # threads that only wait for the processes of their runs
@@ -71,26 +71,28 @@ def run_all(
     return store.rows(runs)
 
 
-def warm_up(runs: Sequence[Run], ended: Sequence[Row] = ()) -> None:
-    """Start the server from which runs are forked, if there is a run that has not ended."""
-    known = {row["id"] for row in ended}
+def warm_up(runs: Sequence[Run], rows: Sequence[Row]) -> None:
+    """Start the server from which runs are forked, if there is a run without a result."""
+    known = {row["id"] for row in rows}
     todo = [run for run in runs if run.id not in known]
     if todo:
-        with few_threads(max(run.threads for run in runs)):
-            start_server(run.dataset for run in todo)
+        threads = max(run.threads for run in runs)
+        with few_threads(threads):
+            start_server([run.dataset for run in todo], threads)
 
 
 def open_runs(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> list[Run]:
-    """The runs that have not ended, or that are to be made again."""
-    todo = []
-    for run in runs:
-        row = store.get(run)
-        if row is not None and (to_repeat(row, again) or is_edited(row)):
-            store.forget(run)
-            row = None
-        if row is None:
-            todo.append(run)
+    """The runs that have not ended, or that are to be made again; what was kept of these goes."""
+    known = {row["id"] for row in ended(runs, store, again)}
+    todo = [run for run in runs if run.id not in known]
+    for run in todo:
+        store.forget(run)
     return todo
+
+
+def ended(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> list[Row]:
+    """The results that need not be made again."""
+    return [row for row in store.rows(runs) if not (to_repeat(row, again) or is_edited(row))]
 
 
 def to_repeat(row: Row, again: Sequence[str]) -> bool:
@@ -178,7 +180,7 @@ def make_run(entry: dict[str, Any], folder: str, made_by: dict[str, Any], asked:
     row, table = execute(run, made_by)
     if "beside" in row:
         row["beside"] = {**start, **row["beside"]}
-    Store(folder).put(run, row, table)
+    Store(folder).leave(run, row, table)
 
 
 def _died(run: Run, ended: Ended, limits: Limits, log: Path, made_by: Mapping[str, Any]) -> Row:

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from itertools import product
 from math import isfinite
 from pathlib import Path
@@ -115,7 +116,7 @@ class Run:
         values |= {"settings": frozen(entry["settings"]), "metrics": tuple(entry["metrics"])}
         return cls(**values)
 
-    @property
+    @cached_property
     def id(self) -> str:
         """A name that follows from the spec: readable, then a hash of all of it."""
         text = json.dumps(self.to_dict(), sort_keys=True)

@@ -91,7 +91,16 @@ class Store:
             with atomic_path(self.table_path(run)) as partial:
                 table.to_parquet(partial)
         with atomic_path(self.path(run)) as partial:
-            partial.write_text(json.dumps(row, allow_nan=False), encoding="utf-8")
+            _write(partial, row)
+
+    def leave(self, run: Run, row: Row, table: pd.DataFrame | None = None) -> None:
+        """Put a result down for somebody who waits, and who looks whether it is whole.
+
+        Nothing is forced to the disk: if the machine stops now, nobody waits any more.
+        """
+        if table is not None:
+            table.to_parquet(self.table_path(run))
+        _write(self.path(run), row)
 
     def forget(self, run: Run) -> None:
         """Take back a result, so that the run is made again."""
@@ -101,6 +110,10 @@ class Store:
     def rows(self, runs: Iterable[Run]) -> list[Row]:
         """The results of those runs that have ended."""
         return [row for row in map(self.get, runs) if row is not None]
+
+
+def _write(path: Path, row: Row) -> None:
+    path.write_text(json.dumps(row, allow_nan=False), encoding="utf-8")
 
 
 def _read(path: Path) -> Row | None:

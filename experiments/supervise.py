@@ -13,9 +13,9 @@ Memory is looked at a few times a second, so that a shorter spike passes.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ from typing import Any, Literal
 import psutil
 
 from experiments import forks, kin
-from experiments.forks import ForkedProcess
+from experiments.forks import Forked
 
 #: Seconds between two looks at the memory of a run.
 LOOK = 0.2
@@ -87,68 +87,48 @@ def supervise(
     process = _start(work, arguments, log, needs_main)
     start, peak = time.monotonic(), 0
     seen: set[psutil.Process] = set()
+    how: Ending = "ended"
     try:
-        while not wait([process.sentinel], timeout=LOOK):
+        while how == "ended" and not process.has_ended(LOOK):
             seen |= kin.family_of(process.pid)
             peak = max(peak, kin.memory_of(seen))
-            how: Ending | None = None
             if peak > limits.bytes:
                 how = "memory"
             elif time.monotonic() - start > limits.seconds:
                 how = "timeout"
             elif stop.is_set():
                 how = "stopped"
-            if how is not None:
-                return Ended(how, None, peak)
-        return Ended("ended", process.exitcode, peak)
     finally:
-        _end(process, seen, log)
+        code = _end(process, seen, log)
+    return Ended(how, code if how == "ended" else None, peak)
 
 
 def _start(
     work: Callable[..., None], arguments: tuple[Any, ...], log: Path, needs_main: bool
-) -> Any:
-    # a Dask worker is a daemon, which Python forbids children: ours are killed by us
-    current: Any = multiprocessing.current_process()
-    daemon = current._config.get("daemon")
+) -> Forked:
     with _starting:
-        current._config["daemon"] = False
-        try:
-            words = (work, arguments, str(log))
-            process = ForkedProcess(needs_main, target=_enter, args=words)
-            process.start()
-        finally:
-            current._config["daemon"] = daemon
-        _running.add(int(process.pid or 0))
+        process = forks.start_server().fork(_enter, (work, arguments, str(log)), needs_main)
+        _running.add(process.pid)
     return process
 
 
-def _end(process: Any, seen: set[psutil.Process], log: Path) -> None:
-    """Kill a run, if it has not ended, and all that it has started."""
+def _end(process: Forked, seen: set[psutil.Process], log: Path) -> int | None:
+    """Kill a run, if it has not ended, and all that it has started; its exit code."""
     kin.kill_all(process.pid, seen | kin.family_of(process.pid))
-    process.kill()  # it may not lead its group yet
-    process.join()
-    server = adopted(log)
+    code = process.end()  # it may not lead its group yet
+    server = process.adopted_by
     with _starting:  # who is being started is no orphan
         _running.discard(process.pid)
         searched = server is not None and kin.kill_orphans(server, _running)
-    process.close()
     if not searched:
         kin.kill_marked(MARK, str(log))
+    return code
 
 
-def adopted(log: Path) -> int | None:
-    """The process that adopts what a run leaves behind, as the run said when it began."""
-    try:
-        return int(log.with_suffix(".server").read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
-
-
-def _enter(work: Callable[..., None], arguments: tuple[Any, ...], log: str) -> None:
+def _enter(alive: int, work: Callable[..., None], arguments: tuple[Any, ...], log: str) -> None:
     """What a new process does first."""
     os.setsid()
-    threading.Thread(target=die_with_runner, daemon=True).start()
+    threading.Thread(target=die_with_runner, args=[alive], daemon=True).start()
     os.environ[MARK] = log
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner decides
@@ -158,20 +138,19 @@ def _enter(work: Callable[..., None], arguments: tuple[Any, ...], log: str) -> N
         os._exit(1)
     for stream in (1, 2):
         os.dup2(out, stream)
-    if forks.adopts and kin.adopt_orphans():
-        Path(log).with_suffix(".server").write_text(str(os.getppid()), encoding="ascii")
+    # those of the runner, of which this may be a copy, may lead elsewhere
+    sys.stdout, sys.stderr = (open(n, "w", buffering=1, closefd=False) for n in (1, 2))  # noqa: SIM115
+    kin.adopt_orphans()
     work(*arguments)
 
 
-def die_with_runner() -> None:
+def die_with_runner(alive: int) -> None:
     """Kill this process with all that it started as soon as the runner is gone."""
-    runner = multiprocessing.parent_process()
-    if runner is not None:
-        wait([runner.sentinel])
-        for process in kin.family_of(os.getpid()) - {psutil.Process()}:
-            with suppress(psutil.Error):
-                process.kill()
-        os.killpg(os.getpgrp(), signal.SIGKILL)
+    wait([alive])
+    for process in kin.family_of(os.getpid()) - {psutil.Process()}:
+        with suppress(psutil.Error):
+            process.kill()
+    os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
 @contextmanager

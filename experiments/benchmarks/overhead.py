@@ -12,6 +12,7 @@ server   its imports and the data sets, once per command; on the wall what the f
 start    from the runner's wish to the first line of the run
 data     reading and checking the data set
 fold     dealing the rows
+margins  shares of the cells, which the report draws
 rest     of the run: settings, checks of the table, the result's file, the end of the process
 runner   the runner: checks, provenance, looking after the runs, keeping the results
 =======  ==========================================================================================
@@ -24,11 +25,10 @@ import resource
 import tempfile
 import time
 from collections.abc import Sequence
-from multiprocessing import forkserver
-from typing import Any
 
 import psutil
 
+from experiments import forks
 from experiments.commands import make
 from experiments.runner import exit_code
 from experiments.specs import Grid
@@ -36,7 +36,7 @@ from experiments.store import Row, Store
 
 LIMIT = 0.05
 PARTS = ("fit", "sample", "evaluate")
-BESIDE = ("start", "data", "fold")
+BESIDE = ("start", "data", "fold", "margins")
 
 
 def main() -> int:
@@ -71,7 +71,7 @@ def of_wall(rows: Sequence[Row], wall: float) -> dict[str, float]:
     found["server"] = max(first - usual, 0.0)  # the first run waits for it
     found["start"] -= found["server"]
     total = sum(row["seconds"]["total"] for row in rows)
-    found["rest"] = total - sum(found[name] for name in ("parts", "data", "fold"))
+    found["rest"] = total - sum(found[name] for name in ("parts", "data", "fold", "margins"))
     return found | {"runner": wall - sum(found.values())}
 
 
@@ -109,11 +109,9 @@ def processor_seconds() -> float:
 
 def server_seconds() -> tuple[float, float]:
     """Seconds of the processor of the server and of its runs; it is stopped."""
-    server: Any = forkserver._forkserver
-    if server._forkserver_pid is None:
-        return 0.0, 0.0
-    times = psutil.Process(server._forkserver_pid).cpu_times()
-    server._stop()  # only what has ended is counted
+    server = forks.start_server()
+    times = psutil.Process(server.pid).cpu_times()
+    forks.stop_server()  # only what has ended is counted
     return times.user + times.system, times.children_user + times.children_system
 
 

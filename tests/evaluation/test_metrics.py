@@ -306,6 +306,7 @@ def test_a_metric_of_an_installed_package(monkeypatch: pytest.MonkeyPatch) -> No
         return [Entry("rows")]
 
     monkeypatch.setattr(module, "entry_points", entry_points)
+    monkeypatch.setattr(module, "_installed", module._installed.__wrapped__)
     frame = evaluate(ROWS, ROWS, ROWS[:5], SCHEMA, metrics=["rows"])
     assert frame["value"].tolist() == [5]
     assert verdict(frame.iloc[0]) == "5 rows"

@@ -165,10 +165,14 @@ def test_a_daemon_counts_for_the_limits_of_its_run(tmp_path: Path) -> None:
 
 
 def test_a_run_does_not_import_the_main_module_of_the_runner(tmp_path: Path) -> None:
-    """Nor the command line with it, which takes longer than many a run."""
+    """Nor the command line with it, which takes longer than many a run.
+
+    A thread keeps the server from being a copy of the runner, which would have both already.
+    """
     script = tmp_path / "mine.py"
     script.write_text(
         "import sys\n"
+        "from threading import Event, Thread\n"
         "import experiments.commands\n"
         "from experiments.runner import run_all\n"
         "from experiments.specs import Run\n"
@@ -177,6 +181,7 @@ def test_a_run_does_not_import_the_main_module_of_the_runner(tmp_path: Path) -> 
         "from test_runner import Silent, run_of\n"
         "MINE = True\n"
         "if __name__ == '__main__':\n"
+        "    Thread(target=Event().wait, daemon=True).start()\n"
         "    run = run_of('strangers:Mains', settings=(('told', sys.argv[1]),))\n"
         "    (row,) = run_all([run], Store(sys.argv[2]), Limits(), Silent())\n"
         "    assert row['status'] == 'done', row\n",
@@ -189,7 +194,9 @@ def test_a_run_does_not_import_the_main_module_of_the_runner(tmp_path: Path) -> 
 
 def test_seconds_beside_the_parts_are_on_record(tmp_path: Path) -> None:
     (row,) = run_all([run_of("uniform")], Store(tmp_path), Limits(), Silent())
-    names = [f"{part}{kind}" for part in ("start", "data", "fold") for kind in ("", "_cpu")]
+    names = [
+        f"{part}{kind}" for part in ("start", "data", "fold", "margins") for kind in ("", "_cpu")
+    ]
     assert sorted(row["beside"]) == sorted(names)
     inside = sum(row["seconds"][part] for part in ("fit", "sample", "evaluate"))
     inside += row["beside"]["data"] + row["beside"]["fold"]

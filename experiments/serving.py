@@ -1,0 +1,164 @@
+"""The server from which runs are forked (``experiments.forks`` starts it and asks it)."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import pickle
+import selectors
+import signal
+import socket
+import struct
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import spawn
+
+from experiments import kin
+
+#: How many bytes of a request follow.
+LENGTH = struct.Struct("<Q")
+#: What the server says: the process and whether its orphans are adopted; later its exit code.
+STARTED, ENDED = struct.Struct("<q?"), struct.Struct("<q")
+
+
+def serve(line: int, alive: int) -> None:
+    """Fork a process for every request until the runner is gone.
+
+    The first request is the list of the data sets to read.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner decides
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    with socket.socket(fileno=line) as requests:
+        first = receive(requests)
+        if first is None:
+            return
+        datasets = pickle.loads(first[0])  # noqa: S301 (the runner's own)
+        importlib.import_module("experiments.warm").warm(datasets)
+        with Forking(requests, alive) as forking:
+            while forking.turn():
+                pass
+
+
+class Forking:
+    """Processes that the server has forked, and what wakes it."""
+
+    def __init__(self, requests: socket.socket, alive: int) -> None:
+        self._requests, self._alive = requests, alive
+        self._adopts = kin.adopt_orphans()
+        self._writers: dict[int, int] = {}  # of each process, what its end is written to
+
+    def __enter__(self) -> Forking:
+        self._woken, self._waker = os.pipe()
+        os.set_blocking(self._woken, False)
+        os.set_blocking(self._waker, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)  # someone must listen, or nothing wakes
+        signal.set_wakeup_fd(self._waker)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._requests, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self._selector.close()
+        for end in (self._woken, self._waker, *self._writers.values()):
+            os.close(end)
+
+    def turn(self) -> bool:
+        """Wait for something to do and do it; False if the runner is gone."""
+        ready = {key.fileobj for key, _ in self._selector.select()}
+        if self._woken in ready:
+            os.read(self._woken, 65536)
+            self._reap()
+        if self._requests not in ready:
+            return True
+        received = receive(self._requests)
+        if received is not None:
+            self._fork(*received)
+        return received is not None
+
+    def _reap(self) -> None:
+        """Tell the exit codes of those that have ended; those of adopted orphans nobody wants."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            writer = self._writers.pop(pid, None)
+            if writer is not None:
+                tell(writer, ENDED.pack(os.waitstatus_to_exitcode(status)))
+                os.close(writer)
+
+    def _fork(self, request: bytes, writer: int) -> None:
+        pid = os.fork()
+        if pid == 0:
+            with leaving():
+                os.close(writer)
+                self.__exit__()
+                self._requests.close()
+                become(request, self._alive)
+        self._writers[pid] = writer
+        tell(writer, STARTED.pack(pid, self._adopts))
+
+
+def become(request: bytes, alive: int) -> None:
+    """In a new process: do what was asked for."""
+    stream = io.BytesIO(request)
+    spawn.prepare(pickle.load(stream))  # noqa: S301 (the runner's own)
+    work, arguments = pickle.load(stream)  # noqa: S301
+    work(alive, *arguments)
+
+
+@contextmanager
+def leaving() -> Iterator[None]:
+    """Leave this process at the end, whatever happens: what called us is the runner's to do."""
+    code = 0
+    try:
+        yield
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException:
+        code = 1
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+
+
+# -- bytes -----------------------------------------------------------------------
+
+
+def receive(line: socket.socket) -> tuple[bytes, int] | None:
+    """A request and the file that came with it, -1 if none did; None at the end."""
+    head, fds, _, _ = socket.recv_fds(line, LENGTH.size, 1)
+    if len(head) < LENGTH.size:
+        return None
+    (length,) = LENGTH.unpack(head)
+    request = line.recv(length, socket.MSG_WAITALL)
+    return (request, fds[0] if fds else -1) if len(request) == length else None
+
+
+def read_all(reader: int, size: int) -> bytes | None:
+    """So many bytes of a pipe; None if it ends before."""
+    found = b""
+    while len(found) < size:
+        some = os.read(reader, size - len(found))
+        if not some:
+            return None
+        found += some
+    return found
+
+
+def tell(writer: int, words: bytes) -> None:
+    """Write a few bytes to the runner, if it is still there."""
+    with suppress(BrokenPipeError):
+        os.write(writer, words)
