@@ -1,11 +1,11 @@
 """What the runner costs beside fit, sample and metrics, on the quick models grid, and where.
 
-Run it with ``python -m experiments.benchmarks.overhead [--grid models] [--size quick]``. One run
-at a time. The overhead is what is taken less what is spent in fit, sample and metrics, as a share
-of the latter; the imports of the server, starting processes, reading data and writing results all
-count. It is measured on the wall, which wants a quiet machine, and in seconds of the processor of
-all processes together, which other work on the machine changes little. The imports of this command
-itself, before the first line of the grid is read, are shown and not counted.
+Run it with ``python -m experiments.benchmarks.overhead [--grid models] [--size quick] [--rows N]``.
+One run at a time. The overhead is what is taken less what is spent in fit, sample and metrics, as a
+share of the latter; the imports of the server, starting processes, reading data and writing results
+all count. It is measured on the wall, which wants a quiet machine, and in seconds of the processor
+of all processes together, which other work on the machine changes little. The imports of this
+command itself, before the first line of the grid is read, are shown and not counted.
 
 =======  ==========================================================================================
 server   its imports and the data sets, once per command; on the wall what the first run waits for
@@ -25,6 +25,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import psutil
 
@@ -44,10 +45,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--grid", default="models")
     parser.add_argument("--size", default="quick", choices=("quick", "full"))
+    parser.add_argument("--rows", type=int, help="of each data set; shorter runs")
     options = parser.parse_args()
     imports = processor_seconds()
     start = time.perf_counter()
     grid = Grid.read(options.grid, options.size)
+    if options.rows is not None:
+        grid = replace(grid, rows=options.rows)
     with tempfile.TemporaryDirectory() as folder:
         rows = make(grid, Store(folder), jobs=1, quiet=True)
     wall = time.perf_counter() - start
