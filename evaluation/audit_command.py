@@ -7,13 +7,12 @@ consistent or that the audit is inconclusive; 2 that the input is wrong.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from inspect import Parameter, getsourcefile, signature
+from inspect import getsourcefile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,8 +21,9 @@ from rich.markup import escape
 from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
-from copula_shirley.api import find_generator, generators
+from copula_shirley.api import generators
 from copula_shirley.artefact import atomic_path
+from copula_shirley.classes import check_settings, find_class, takes
 from copula_shirley.errors import SettingError
 from copula_shirley.privacy import Budget
 from copula_shirley.schema import Schema, load_yaml
@@ -31,7 +31,7 @@ from copula_shirley.terminal import assignment, check_apart, messages, progress_
 from evaluation.audit import DEFAULT_RELATION, DEFAULT_RUNS, Audit, audit, probe
 from evaluation.claims import claim_of
 from evaluation.findings import FALSE_ALARM, INCONCLUSIVE, REFUTED
-from evaluation.fits import SAMPLE_ROWS, takes
+from evaluation.fits import SAMPLE_ROWS
 from evaluation.neighbours import DEFAULT_PAIRS, PAIRS, Pair, read_pair
 
 STYLES = {REFUTED: "red", INCONCLUSIVE: "yellow"}
@@ -64,43 +64,13 @@ class Maker:
         return f"{self.use} {json.dumps(self.settings, sort_keys=True, default=str)} {digest}"
 
 
-#: Classes that were found, since entry points are slow to read.
-_FOUND: dict[str, Any] = {}
-
-
-def find_class(use: str) -> Any:
-    """The class of an installed generator, or behind ``module:Class``."""
-    if use not in _FOUND:
-        _FOUND[use] = _imported(use) if ":" in use else find_generator(use)
-    return _FOUND[use]
-
-
-def _imported(use: str) -> Any:
-    module, _, name = use.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name, None)
-    except ImportError as error:
-        raise SettingError(f"generator ({use!r}): {module} cannot be imported: {error}") from error
-    if not callable(found):
-        raise SettingError(f"generator ({use!r}): {module} has no class {name!r}")
-    return found
-
-
 def maker(use: str, settings: dict[str, Any], offered: dict[str, Any]) -> Maker:
     """A maker with settings that must be known, and others that are given if they are."""
     if ":" not in use and use not in generators():
         names = ", ".join(sorted(generators()))
         raise SettingError(f"generator ({use!r}) must be module:Class or one of {names}")
     kind = find_class(use)
-    try:
-        parameters = signature(kind).parameters
-    except (TypeError, ValueError):
-        parameters = signature(lambda **_: None).parameters
-    if not any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
-        for name in settings:
-            if name not in parameters:
-                known = ", ".join(parameters) or "none"
-                raise SettingError(f"{name} is no setting of {use!r}; it has {known}")
+    check_settings(use, settings)
     more = {
         name: value
         for name, value in offered.items()

@@ -17,7 +17,6 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from joblib import Parallel, delayed
 
 from copula_shirley.api import Generator
 from copula_shirley.artefact import atomic_path
+from copula_shirley.classes import takes
 from copula_shirley.schema import Schema
 from evaluation.evidence import Evidence, black_box, has_white_box, stated, white_box
 from evaluation.neighbours import Pair
@@ -123,15 +123,6 @@ def _fit(generator: Any, table: pd.DataFrame, schema: Schema) -> None:
         generator.fit(table, schema)
     else:
         generator.fit(table)
-
-
-def takes(function: Callable[..., Any], name: str) -> bool:
-    """Whether a parameter of that name can be given."""
-    try:
-        parameters = signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-    return name in parameters and parameters[name].kind is not Parameter.VAR_KEYWORD
 
 
 @contextmanager

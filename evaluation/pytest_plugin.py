@@ -5,7 +5,6 @@ Nothing heavy is imported here: pytest loads this module whenever it starts.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,14 +94,11 @@ class ContractItem(pytest.Item):
 
 def named(name: str) -> Any:
     """The generator of a module, or an installed one."""
-    module, _, attribute = name.partition(":")
-    try:
-        if attribute:
-            return getattr(importlib.import_module(module), attribute)
-        from copula_shirley.api import find_generator  # noqa: PLC0415
+    from copula_shirley.classes import find_class  # noqa: PLC0415
 
-        return find_generator(name)
-    except (ImportError, AttributeError, ValueError) as error:
+    try:
+        return find_class(name)
+    except ValueError as error:
         raise pytest.UsageError(f"--shirley-generator {name}: {error}") from None
 
 

@@ -13,13 +13,14 @@ import random
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
 import numpy
 
-from copula_shirley.api import Generator, find_generator, generators
+from copula_shirley import classes
+from copula_shirley.api import Generator, generators
+from copula_shirley.classes import find_class, takes
 from copula_shirley.domain import categories
 from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.privacy import Ledger
@@ -44,43 +45,18 @@ def find_candidate(use: str) -> Candidate:
     SettingError
         If nothing has that name.
     """
-    if use in generators():
-        return Local(find_generator(use))
+    if use in generators() or (":" in use and not use.endswith(".py")):
+        return Local(find_class(use))
     if use in known_peers() or use.endswith(".py"):
         return find_peer(use)
-    if ":" in use:
-        return Local(imported(use))
     names = ", ".join(sorted({*generators(), *known_peers()}))
     raise SettingError(f"generator ({use!r}) must be module:Class, an adapter.py or one of {names}")
 
 
 def check_settings(run: Run) -> None:
     """Refuse a run whose generator cannot be had or lacks a setting, before anything runs."""
-    candidate = find_candidate(run.use)
-    if not isinstance(candidate, Local):
-        return
-    try:
-        parameters = signature(candidate.make).parameters
-    except (TypeError, ValueError):
-        return
-    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return
-    for name, _ in run.settings:
-        if name not in parameters:
-            known = ", ".join(parameters) or "none"
-            raise SettingError(f"{name} is no setting of {run.use!r}; it has {known}")
-
-
-def imported(use: str) -> Callable[..., Any]:
-    """The class (or function that makes a generator) behind ``module:Class``."""
-    module, _, name = use.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name, None)
-    except ImportError as error:
-        raise SettingError(f"generator ({use!r}): {module} cannot be imported: {error}") from error
-    if not callable(found):
-        raise SettingError(f"generator ({use!r}): {module} has no class {name!r}")
-    return found  # type: ignore[no-any-return]
+    if isinstance(find_candidate(run.use), Local):
+        classes.check_settings(run.use, dict(run.settings))
 
 
 def code_of(use: str) -> str:
@@ -126,7 +102,7 @@ class Local:
         train = fold.train.copy()  # whoever changes it must not change the scores
         if not isinstance(generator, Generator) and fold.schema.person is not None:
             train = train.drop(columns=fold.schema.person)  # whose row it is is no attribute
-        arguments = [fold.schema] if _takes(generator.fit, "schema") else []
+        arguments = [fold.schema] if takes(generator.fit, "schema") else []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)  # the result says it
             stage = Stage()
@@ -140,7 +116,7 @@ class Local:
         if isinstance(ledger, Ledger) and type(generator).__module__.split(".")[0] in OURS:
             privacy = of_ledger(ledger)
         else:  # a ledger that somebody else wrote proves nothing to us
-            privacy = by_its_word(run, _takes(self.make, "epsilon"))
+            privacy = by_its_word(run, takes(self.make, "epsilon"))
         return Synthesis(table, seconds, memory, privacy)
 
     def _made(self, fold: Fold, run: Run) -> Any:
@@ -149,13 +125,13 @@ class Local:
         if self.make is CopulaShirley:
             check_one_hot(settings, fold.schema)
         seed = int(run.rng("fit").integers(2**31))
-        if "epsilon" not in settings and _takes(self.make, "epsilon"):
+        if "epsilon" not in settings and takes(self.make, "epsilon"):
             settings["epsilon"] = run.epsilon
         for name in ("random_state", "seed"):
-            if name not in settings and _takes(self.make, name):
+            if name not in settings and takes(self.make, name):
                 settings[name] = seed
                 break
-        if "threads" not in settings and _takes(self.make, "threads"):
+        if "threads" not in settings and takes(self.make, "threads"):
             settings["threads"] = run.threads
         return self.make(**settings)
 
@@ -180,15 +156,6 @@ def check_one_hot(settings: Mapping[str, Any], schema: Schema) -> None:
             f"one-hot codes make {columns} columns, {columns * (columns - 1) // 2:,} pairs for the "
             f"first tree alone; at most {MOST_ONE_HOT} columns are tried"
         )
-
-
-def _takes(function: Callable[..., Any], name: str) -> bool:
-    """Whether a parameter of that name can be given."""
-    try:
-        parameters = signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-    return name in parameters and parameters[name].kind is not Parameter.VAR_KEYWORD
 
 
 # -- what is promised ------------------------------------------------------------
