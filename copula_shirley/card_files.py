@@ -32,14 +32,17 @@ class Files:
     paths: list[Path]
     pages: list[Path]
 
-    def add_cards(self, generator: Generator) -> None:
-        """Write the card of each output, which is complete by now."""
+    def add_cards(self, generator: Generator, given: Sequence[str] | None = None) -> None:
+        """Write the card of each output, which is complete by now.
+
+        ``given`` are the conditions under which the rows of the first output were drawn.
+        """
         from copula_shirley.card import checked_card  # noqa: PLC0415  (slow)
         from copula_shirley.card_page import write_page  # noqa: PLC0415  (slow)
 
         card = checked_card(generator) if self.pages else {}
         for name, path, page in zip(self.names, self.paths, self.pages, strict=False):
-            write_page(page, card, name, path)
+            write_page(page, card, name, path, given if path == self.paths[0] else None)
 
 
 def card_path(path: str | Path) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -45,7 +45,7 @@ def card_html(
     card : dict
         From ``card_of`` or ``Generator.card``.
     file : dict, optional
-        Name and sha256 of the file that the card lies beside.
+        Name and sha256 of the file that the card lies beside, and what was ``given`` for its rows.
     made : str, optional
         When.
     """
@@ -114,7 +114,13 @@ def _embeddable(value: Any) -> str:
     return text
 
 
-def write_page(page: Path, card: Mapping[str, Any], name: str, content: Path) -> None:
+def write_page(
+    page: Path,
+    card: Mapping[str, Any],
+    name: str,
+    content: Path,
+    given: Sequence[str] | None = None,
+) -> None:
     """Write the card of a file to ``page``.
 
     Parameters
@@ -123,8 +129,11 @@ def write_page(page: Path, card: Mapping[str, Any], name: str, content: Path) ->
     card : the card
     name : what the file is called once it is in its place
     content : where its bytes are now
+    given : conditions under which its rows were drawn, as they were typed
     """
     file = {"name": name, "sha256": file_sha256(content)}
+    if given:
+        file["given"] = ", ".join(given)
     made = datetime.now(UTC).isoformat(timespec="seconds")
     # a name may hold half a character, which no file can
     page.write_text(card_html(card, file, made), encoding="utf-8", errors="replace", newline="")

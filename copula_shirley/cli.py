@@ -156,7 +156,7 @@ def sample(
     wanted = given_from_texts(given or (), generator.schema_)
     with written_with_cards([output], no_card) as files:
         _draw(generator, rows, seed, files.paths[0], kind, quiet, wanted, escape_formulas)
-        files.add_cards(generator)
+        files.add_cards(generator, given)
     if not quiet:
         _note_formulas(generator, kind, escape_formulas)
         messages.print(f"Synthetic rows written to {escape(one_line(str(output)))}")
@@ -189,7 +189,7 @@ def synthesize(
         wanted = given_from_texts(given or (), asked.generator.schema_)
         out = files.paths[0]
         _draw(asked.generator, rows, None, out, kind, asked.quiet, wanted, escape_formulas)
-        files.add_cards(asked.generator)
+        files.add_cards(asked.generator, given)
     if not asked.quiet:
         _note_formulas(asked.generator, kind, escape_formulas)
     _conclude(asked, f"Synthetic rows written to {output}")

@@ -10,7 +10,10 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Schema
+from copula_shirley.card_files import card_path
+from copula_shirley.card_page import read_page
 from copula_shirley.cli import main
+from copula_shirley.verify import verify_file
 
 
 @pytest.fixture
@@ -65,6 +68,13 @@ def test_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shirley(monkeypatch, f"{FIT} -n 40 --given job=law --given age=30..40 -n 40") == 0
     rows = pd.read_csv("rows.csv")
     assert set(rows["job"]) == {"law"} and rows["age"].between(30, 40).all() and len(rows) == 40
+    # the card of the rows says so, that of a model would not; a page without it is another page
+    page = read_page(card_path("rows.csv"))
+    assert page["file"]["given"] == "job=law, age=30..40"
+    assert "drawn under the condition job=law, age=30..40" in page["text"]
+    assert verify_file(Path("rows.csv")).fits
+    assert shirley(monkeypatch, f"{FIT} -n 40") == 0
+    assert "condition" not in card_path("rows.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
