@@ -141,7 +141,7 @@ def make(
     if stale and not quiet:
         note(f"{stale} of the kept results were made by other code; --again stale makes them again")
     if dask is None:
-        warm_up(runs, kept)  # while the rest is prepared
+        warm_up(runs, kept, copy=True)  # while the rest is prepared
     for run in {(run.use, run.settings): run for run in runs}.values():
         check_settings(run)
     prepare_peers(runs, quiet)

@@ -61,7 +61,7 @@ def run_all(
     """
     stop = Event()
     threads = max((run.threads for run in runs), default=1)
-    warm_up(runs, ended(runs, store, again))  # before the lock: the server may be a copy of us
+    warm_up(runs, ended(runs, store, again))
     with store.opened(), few_threads(threads), stopped_by_signals(stop):
         todo = open_runs(runs, store, again)
         made_by = provenance()  # while the server imports
@@ -71,14 +71,17 @@ def run_all(
     return store.rows(runs)
 
 
-def warm_up(runs: Sequence[Run], rows: Sequence[Row]) -> None:
-    """Start the server from which runs are forked, if there is a run without a result."""
+def warm_up(runs: Sequence[Run], rows: Sequence[Row], *, copy: bool = False) -> None:
+    """Start the server from which runs are forked, if there is a run without a result.
+
+    It may be a copy of this process; ``experiments.forks`` says when it had better not be.
+    """
     known = {row["id"] for row in rows}
     todo = [run for run in runs if run.id not in known]
     if todo:
         threads = max(run.threads for run in runs)
         with few_threads(threads):
-            start_server([run.dataset for run in todo], threads)
+            start_server([run.dataset for run in todo], threads, copy=copy)
 
 
 def open_runs(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> list[Run]:
@@ -159,9 +162,15 @@ def run_apart(
         own, log = Store(Path(name)), Path(name) / "log"
         arguments = (run.to_dict(), name, dict(made_by), time.time())
         needs_main = run.use.startswith("__main__:")
-        ended = supervise(make_run, arguments, log, limits, stop, needs_main)
+        try:
+            ended = supervise(make_run, arguments, log, limits, stop, needs_main)
+        except OSError as error:
+            reason = f"no process could be started for it: {error}"
+            failed = {"status": "failed", "reason": reason, "traceback": ""}
+            store.put(run, {**heading(run, made_by), **failed})
+            return store.get(run)
         row = own.get(run)
-        if row is None and ended.how == "stopped":
+        if row is None and (ended.how == "stopped" or stop.is_set()):
             return None
         if row is None:
             row = _died(run, ended, limits, log, made_by)

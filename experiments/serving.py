@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import importlib
-import io
+import json
 import os
-import pickle
 import selectors
 import signal
 import socket
 import struct
 import sys
 import traceback
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import spawn
+from multiprocessing import current_process, spawn
+from typing import Any
+
+import psutil
 
 from experiments import kin
 
@@ -29,17 +32,24 @@ def serve(line: int, alive: int) -> None:
 
     The first request is the list of the data sets to read.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner decides
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the runner decides
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
     with socket.socket(fileno=line) as requests:
         first = receive(requests)
         if first is None:
             return
-        datasets = pickle.loads(first[0])  # noqa: S301 (the runner's own)
+        datasets = json.loads(first[0])
         importlib.import_module("experiments.warm").warm(datasets)
         with Forking(requests, alive) as forking:
             while forking.turn():
                 pass
+    # runs see for themselves that the runner is gone, unless one is busy in a long call
+    for process in kin.family_of(os.getpid()) - {psutil.Process()}:
+        with suppress(psutil.Error):
+            process.kill()
 
 
 class Forking:
@@ -96,7 +106,13 @@ class Forking:
                 os.close(writer)
 
     def _fork(self, request: bytes, writer: int) -> None:
-        pid = os.fork()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of jemalloc's thread
+                pid = os.fork()
+        except OSError:  # no process is left; the runner sees the end of the pipe
+            os.close(writer)
+            return
         if pid == 0:
             with leaving():
                 os.close(writer)
@@ -109,10 +125,23 @@ class Forking:
 
 def become(request: bytes, alive: int) -> None:
     """In a new process: do what was asked for."""
-    stream = io.BytesIO(request)
-    spawn.prepare(pickle.load(stream))  # noqa: S301 (the runner's own)
-    work, arguments = pickle.load(stream)  # noqa: S301
-    work(alive, *arguments)
+    wanted = json.loads(request)
+    current: Any = current_process()
+    current._inheriting = True  # a main module without a guard must not start processes
+    spawn.prepare(wanted["prepared"])
+    del current._inheriting
+    found(wanted["work"])(alive, *wanted["arguments"])
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """By what name ``found`` finds a function at the top of a module."""
+    return f"{function.__module__}:{function.__qualname__}"
+
+
+def found(name: str) -> Callable[..., Any]:
+    """The function of a name."""
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(module), function)  # type: ignore[no-any-return]
 
 
 @contextmanager
@@ -128,10 +157,10 @@ def leaving() -> Iterator[None]:
         traceback.print_exc()
     finally:
         try:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in filter(None, (sys.stdout, sys.stderr)):
+                stream.flush()
         finally:
-            os._exit(code)
+            os._exit(code & 0xFF)
 
 
 # -- bytes -----------------------------------------------------------------------
@@ -143,8 +172,13 @@ def receive(line: socket.socket) -> tuple[bytes, int] | None:
     if len(head) < LENGTH.size:
         return None
     (length,) = LENGTH.unpack(head)
-    request = line.recv(length, socket.MSG_WAITALL)
-    return (request, fds[0] if fds else -1) if len(request) == length else None
+    request = bytearray()
+    while len(request) < length:
+        some = line.recv(length - len(request))
+        if not some:
+            return None
+        request += some
+    return bytes(request), fds[0] if fds else -1
 
 
 def read_all(reader: int, size: int) -> bytes | None:

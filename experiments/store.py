@@ -63,7 +63,10 @@ class Store:
                 ) from None
             for rest in self.folder.glob(".*.partial"):
                 rest.unlink(missing_ok=True)
-            yield
+            try:
+                yield
+            finally:
+                fcntl.flock(lock, fcntl.LOCK_UN)  # a process that we forked may have the file, too
 
     def path(self, run: Run) -> Path:
         """The file of a run."""

@@ -18,7 +18,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -30,6 +30,7 @@ import psutil
 
 from experiments import forks, kin
 from experiments.forks import Forked
+from experiments.serving import found, name_of
 
 #: Seconds between two looks at the memory of a run.
 LOOK = 0.2
@@ -75,6 +76,7 @@ def supervise(
     ----------
     work : function at the top of a module
     arguments : tuple
+        Of plain values, as JSON has them.
     log : path
         Gets what the process prints.
     limits : Limits
@@ -106,8 +108,15 @@ def supervise(
 def _start(
     work: Callable[..., None], arguments: tuple[Any, ...], log: Path, needs_main: bool
 ) -> Forked:
+    call = (_enter, (name_of(work), arguments, str(log)), needs_main)
     with _starting:
-        process = forks.start_server().fork(_enter, (work, arguments, str(log)), needs_main)
+        server = forks.start_server()
+        try:
+            process = server.fork(*call)
+        except OSError:
+            if server.is_running(after=1.0):  # nothing is wrong with it: no process is left
+                raise
+            process = forks.start_server().fork(*call)
         _running.add(process.pid)
     return process
 
@@ -125,12 +134,13 @@ def _end(process: Forked, seen: set[psutil.Process], log: Path) -> int | None:
     return code
 
 
-def _enter(alive: int, work: Callable[..., None], arguments: tuple[Any, ...], log: str) -> None:
+def _enter(alive: int, work: str, arguments: Sequence[Any], log: str) -> None:
     """What a new process does first."""
     os.setsid()
     threading.Thread(target=die_with_runner, args=[alive], daemon=True).start()
     os.environ[MARK] = log
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner decides
     try:
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -141,7 +151,7 @@ def _enter(alive: int, work: Callable[..., None], arguments: tuple[Any, ...], lo
     # those of the runner, of which this may be a copy, may lead elsewhere
     sys.stdout, sys.stderr = (open(n, "w", buffering=1, closefd=False) for n in (1, 2))  # noqa: SIM115
     kin.adopt_orphans()
-    work(*arguments)
+    found(work)(*arguments)
 
 
 def die_with_runner(alive: int) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
+import subprocess
+import sys
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -937,3 +940,24 @@ def test_a_table_fits_its_own_draft(table: pd.DataFrame) -> None:
     pd.testing.assert_frame_equal(draft.validate(table), table)
     pd.testing.assert_frame_equal(draft.validate(table, on_unknown="clip"), table)
     assert Schema.from_yaml(draft.to_yaml()) == draft
+
+
+def test_yaml_reads_the_same_without_libyaml(tmp_path: Path) -> None:
+    """PyYAML may have been built without it; our own files are plain enough for both."""
+    script = (
+        "import sys; sys.modules['yaml._yaml'] = None\n"
+        "import yaml, json\n"
+        "from pathlib import Path\n"
+        "from copula_shirley.schema import load_yaml\n"
+        "assert not yaml.__with_libyaml__\n"
+        "print(json.dumps([load_yaml(Path(p).read_text()) for p in sys.argv[1:]], default=str))\n"
+    )
+    root = Path(__file__).parents[2]
+    files = [root / "datasets.yaml", *sorted((root / "experiments" / "grids").glob("*.yaml"))]
+    files.append(tmp_path / "odd.yaml")
+    text = "a: [NO, 'no', on, 0x10, 1_0, .5, ~, 2020-01-01]\nb: !!str 3\n"
+    files[-1].write_text(text, encoding="utf-8")
+    words = [sys.executable, "-c", script, *map(str, files)]
+    found = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    here = [load_yaml(file.read_text(encoding="utf-8")) for file in files]
+    assert json.loads(found) == json.loads(json.dumps(here, default=str))
