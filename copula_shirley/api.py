@@ -24,7 +24,7 @@ from sklearn.exceptions import NotFittedError
 from copula_shirley import artefact, domain, restoring
 from copula_shirley.card import card_of
 from copula_shirley.domain import FloatArray
-from copula_shirley.errors import ArtefactError, SettingError
+from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingError
 from copula_shirley.privacy import Ledger
 from copula_shirley.schema import Column, Schema
 from copula_shirley.seal import check_seal
@@ -102,6 +102,10 @@ class Generator(BaseEstimator, ABC):
     @abstractmethod
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Take back what ``_state`` gave."""
+
+    @classmethod
+    def _check_revision(cls, state: Mapping[str, Any]) -> None:
+        """Refuse what ``_state`` gave in another revision of the method."""
 
     def _enter(
         self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
@@ -307,6 +311,8 @@ def _restored(
             return _checked(header, arrays, kind)
     except Exception as error:  # whatever a bent file leads to, the file is at fault
         reason = " ".join(str(error).split())[:LONGEST_REASON] or type(error).__name__
+        if isinstance(error, OtherRevisionError):
+            raise OtherRevisionError(f"{str(path)!r} cannot be loaded: {reason}") from None
         raise ArtefactError(f"{str(path)!r} is damaged: {reason}") from None
 
 
@@ -317,7 +323,9 @@ def _checked(
     restoring.check_header(header)
     if kind is not None and header["generator"] != kind.name:
         raise ArtefactError(f"the model is a {header['generator']}, not a {kind.name}")
-    generator = (kind or find_generator(header["generator"]))(**header["settings"])
+    kind = kind or find_generator(header["generator"])
+    kind._check_revision(header["model"])
+    generator = kind(**header["settings"])
     schema = Schema.from_dict(header["schema"])
     restoring.check_columns(schema, header["columns"], header["dtypes"])
     generator._check_settings(schema)

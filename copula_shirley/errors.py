@@ -27,5 +27,9 @@ class ArtefactError(ShirleyError):
     """A file is not a model that this version can read."""
 
 
+class OtherRevisionError(ArtefactError):
+    """A model was fitted by another revision of its method, which reads its numbers otherwise."""
+
+
 class PrivacyWarning(UserWarning):
     """What is claimed and what is proved differ; the ledger says how."""

@@ -18,11 +18,12 @@ from copula_shirley.domain import Cells, FloatArray, step_size
 from copula_shirley.measure import Records
 from copula_shirley.schema import Column
 
-#: Parts of one leaf, at the most.
-MOST_PARTS = 64
+#: Parts of one leaf, at the most: three cuts find any one of a million values in a cell.
+MOST_PARTS = 100
 #: A leaf is cut if its count is so many standard deviations of the parts' noise.
 HEAVY = 4.0
-#: A part stands for itself if it rises above its leaf by so many standard deviations.
+#: A part stands for itself if it rises above its leaf by so many standard deviations, or by as
+#: many as noise alone may well reach.
 HEAP = 3.0
 #: Both ends of the leaf for missing values.
 BEFORE_ALL = -1e300
@@ -175,13 +176,19 @@ def _ends(cells: Cells, step: float) -> tuple[FloatArray, FloatArray]:
 
 
 def with_shares(
-    finer: Leaves, parent: Places, counts: FloatArray, noisy: FloatArray, sigma: float
+    finer: Leaves,
+    parent: Places,
+    counts: FloatArray,
+    noisy: FloatArray,
+    sigma: float,
+    largest: float = HEAP,
 ) -> Leaves:
     """Shares of new leaves by their noisy counts: what stands out, the rest evened out.
 
-    Parts that rise far above the others are heaps and keep their count; the others share what
-    that leaves of the leaf's rows, which is known with less noise than their sum. They are
-    drawn towards their mean, the more the less they differ beyond noise (James and Stein 1961).
+    Parts that rise above the others by more than the largest of all noises would (Donoho and
+    Johnstone 1994) are heaps and keep their count; the others share what that leaves of the leaf's
+    rows, which is known with less noise than their sum. They are drawn towards their mean, the
+    more the less they differ beyond noise (James and Stein 1961).
 
     Parameters
     ----------
@@ -189,13 +196,15 @@ def with_shares(
     counts : estimated rows of each cell
     noisy : noisy count of each new leaf
     sigma : standard deviation of its noise
+    largest : so many of them the largest of all noises may well be
     """
     parts = np.bincount(parent)
     new = parts[parent] > 1
+    noise = sigma * max(HEAP, largest)
     heap = np.zeros(len(parent), dtype=bool)
     mean = _mean(noisy, parent, heap)
     for _ in range(2):
-        heap = new & (noisy - mean > HEAP * sigma)
+        heap = new & (noisy - mean > noise)
         mean = _mean(noisy, parent, heap)
     spread = np.bincount(parent, np.where(heap, 0.0, (noisy - mean) ** 2))
     free = np.maximum(np.bincount(parent, ~heap) - 3.0, 0.0)

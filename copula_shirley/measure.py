@@ -255,6 +255,12 @@ class Noise:
         # discrete Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale)
         return math.sqrt(2 * math.exp(-1 / scale)) / -math.expm1(-1 / scale)
 
+    def largest(self, many: int) -> float:
+        """How many standard deviations the largest of ``many`` noises may well be."""
+        rarity = math.log(max(many, 2))
+        bell = self.zcdp or self.budget is None
+        return math.sqrt(2 * rarity) if bell else rarity / math.sqrt(2)
+
     def threshold(self, share: float, count: int, rows: int) -> int:
         """Noisy count from which a category is released, a unit having up to ``rows`` rows.
 

@@ -173,7 +173,8 @@ def _notes(stages: pd.DataFrame, schema: Schema, *, bought: bool) -> list[str]:
     if len(margins) and float(margins.iloc[0]) > 0.1:
         notes.append(
             f"Margins are noisy: {float(margins.iloc[0]):.0%} of the mass of an average column is "
-            "noise before smoothing. Fewer columns, coarser cells or a larger epsilon help."
+            "noise, before ranges and smoothing lower it. Fewer columns, coarser cells or a larger "
+            "epsilon help."
         )
     if schema.drafted and not bought:
         notes.append(

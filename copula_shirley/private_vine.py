@@ -20,7 +20,7 @@ from copula_shirley import domain as domains
 from copula_shirley.api import Generator, Progress, RandomState, Rows, _silent
 from copula_shirley.conditions import conditions
 from copula_shirley.domain import FloatArray, Grid
-from copula_shirley.errors import ArtefactError, SchemaError, SettingError
+from copula_shirley.errors import ArtefactError, OtherRevisionError, SchemaError, SettingError
 from copula_shirley.fitted_vine import FittedVine
 from copula_shirley.inspection import DrawnEdge, graphs_of, plot_trees
 from copula_shirley.measure import Measure, Noise, Records, Transcript, replay, run
@@ -44,7 +44,7 @@ from copula_shirley.private_domain import (
     undeclared,
 )
 from copula_shirley.regular_vine import Edge
-from copula_shirley.rounds import Problem, learn
+from copula_shirley.rounds import REVISION, Problem, learn
 from copula_shirley.schema import Column, OnUnknown, Schema
 
 #: A target with more classes would leave too few rows in each.
@@ -308,8 +308,24 @@ class PrivateVine(Generator):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         queries, arrays = self.transcript_.state()
-        public = {"pool_seed": self._pool_seed, "stored": dict(self._stored)}
+        public = {
+            "revision": REVISION,
+            "pool_seed": self._pool_seed,
+            "stored": dict(self._stored),
+        }
         return {**public, "queries": queries}, arrays
+
+    @classmethod
+    def _check_revision(cls, state: Mapping[str, Any]) -> None:
+        revision = state.get("revision", "1 or 2")
+        if "revision" in state and type(revision) is not int:
+            raise ArtefactError("its revision must be a whole number")
+        if revision != REVISION:
+            raise OtherRevisionError(
+                f"it was fitted by revision {revision} of PrivateVine, and revision {REVISION} "
+                "would make another model of the same answers; use the version of copula-shirley "
+                "that wrote it, or fit again, which spends again"
+            )
 
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Learn again from the transcript: the same model, bit for bit."""

@@ -21,7 +21,15 @@ from copula_shirley.keys import AllRows, GroupKey, InnovationKey
 from copula_shirley.measure import Choice, Distances, Key, Noise, Rounds, Tables
 from copula_shirley.noise import Integers
 from copula_shirley.pair_copulas import pair_copula, shrink_to
-from copula_shirley.private_margins import groups_of, mass_of, to_simplex
+from copula_shirley.private_margins import (
+    Level,
+    agree,
+    groups_of,
+    mass_of,
+    ranges_of,
+    spread_of,
+    to_simplex,
+)
 from copula_shirley.regular_vine import Edge, Known, RegularVine, spanning_tree
 from copula_shirley.schema import Schema
 from copula_shirley.spending import (
@@ -29,12 +37,15 @@ from copula_shirley.spending import (
     CHOOSING_EDGES,
     CHOOSING_EXTRAS,
     PARTS,
+    RANGED,
     SHARES,
     Spending,
     spending,
 )
 from copula_shirley.tilt import Target
 
+#: Of the method: another one asks other questions, or makes another model of the same answers.
+REVISION = 4
 #: Mean of the absolute value of a standard normal variable.
 ABSOLUTE = math.sqrt(2 / math.pi)
 #: Cells along each axis of tables of innovations: least and most.
@@ -128,8 +139,8 @@ class _Learner:
     def count_rows(self) -> Rounds[None]:
         """A noisy number of rows, on which shares and resolution depend."""
         noisy, sigma = yield from self._tables("size", [AllRows()], SHARES.size)
+        self.size = Level(np.zeros(1, dtype=np.intp), noisy[0].ravel(), sigma)
         self.model.total = max(float(noisy[0].sum()), LEAST_ROWS)
-        self.size_sigma = sigma
         sizes = self.model.grid.sizes
         self.plan = spending(
             self.model.total,
@@ -151,17 +162,33 @@ class _Learner:
                 if leaves.values.max() > 1:
                     wide[column.name] = leaves
         fine = [part * self.plan.margins * len(wide) / len(self.columns) for part in PARTS]
-        noisy, sigma = yield from self._count_cells("margins", self.plan.margins - sum(fine))
-        totals = [model.total, *(float(counts.sum()) for counts in noisy)]
-        spreads = [self.size_sigma, *(sigma * math.sqrt(counts.size) for counts in noisy)]
-        weights = 1 / np.maximum(spreads, 1e-9) ** 2
-        model.total = max(float(np.average(totals, weights=weights)), LEAST_ROWS)
+        spent = yield from self._count_ranges()
+        share = self.plan.margins - spent - sum(fine)
+        noisy, sigma = yield from self._count_cells("margins", share)
         model.kappa = self.plan.kappa
         self._settle_margins(noisy, sigma)
         for share in fine:
             wide = yield from self._cut_leaves(wide, share)
         if self.plan.classes == self.plan.first_tree == 0:  # nothing else will be asked
             yield from self._spend_rest()
+
+    def _count_ranges(self) -> Rounds[float]:
+        """Ranges of cells of columns with many; the share of the budget that was spent."""
+        names, sizes = self.model.names, self.model.grid.sizes
+        found = [ranges_of(column, sizes[column.name]) for column in self.columns]
+        keys = [
+            GroupKey((name,), (groups,))
+            for name, some in zip(names, found, strict=True)
+            for groups in some
+        ]
+        self.ranges: list[list[Level]] = [[] for _ in names]
+        if not keys:
+            return 0.0
+        share = RANGED * self.plan.margins * sum(map(bool, found)) / len(names)
+        noisy, sigma = yield from self._tables("ranges of cells", keys, share)
+        answers = iter(noisy)
+        self.ranges = [[Level(groups, next(answers), sigma) for groups in some] for some in found]
+        return share
 
     def _count_cells(self, stage: str, share: float) -> Rounds[tuple[list[FloatArray], float]]:
         names, sizes = self.model.names, self.model.grid.sizes
@@ -172,18 +199,30 @@ class _Learner:
         """Mass and groups of every column; groups that there are already stay."""
         model = self.model
         self.counts, self.cell_sigma, self.margin_sigma = counts, sigma, sigma
+        every = [
+            [*ranges, Level(np.arange(own.size), own, sigma)]
+            for ranges, own in zip(self.ranges, counts, strict=True)
+        ]
+        spread = self._settle_total([self.size, *(level for levels in every for level in levels)])
         model.forget_ladders()
         model.mass, model.targets = [], [t for t in model.targets if len(t.variables) > 1]
-        for j, column in enumerate(self.columns):
-            mass = mass_of(column, model.grid.cells[column.name], counts[j], sigma, model.total)
+        for j, (column, levels) in enumerate(zip(self.columns, every, strict=True)):
+            mass = mass_of(column, model.grid.cells[column.name], levels, model.total)
             model.mass.append(mass)
             if len(model.groups) == j:
                 exact = np.arange(len(mass))
                 groups = groups_of(column, mass, self.plan.groups, self.plan.rare)
                 model.groups.append(exact if j == self.target else groups)
-            merged = np.bincount(model.groups[j], counts[j]).astype(float)
-            spread = sigma * np.sqrt(np.bincount(model.groups[j]))
-            model.targets.append(Target((j,), merged, spread))
+            merged = np.bincount(model.groups[j], agree(levels, model.total)).astype(float)
+            model.targets.append(Target((j,), merged, spread_of(model.groups[j], levels, spread)))
+
+    def _settle_total(self, counted: Sequence[Level]) -> float:
+        """The number of rows by all tables that count every row; its standard deviation."""
+        totals = [level.counts.sum() for level in counted]
+        spreads = [level.sigma * math.sqrt(level.counts.size) for level in counted]
+        weights = 1 / np.maximum(spreads, 1e-9) ** 2
+        self.model.total = max(float(np.average(totals, weights=weights)), LEAST_ROWS)
+        return float(1 / np.sqrt(weights.sum()))
 
     def _spend_rest(self) -> Rounds[None]:
         """Margins a second time, with what other rounds left of the budget."""
@@ -212,7 +251,8 @@ class _Learner:
         for (name, key), table in zip(keys.items(), noisy, strict=True):
             rows = model.mass[model.names.index(name)] * model.total
             counts = key.counts(table)
-            model.leaves[name] = with_shares(key.leaves, key.parent, rows, counts, sigma)
+            largest = self.noise.largest(len(table))
+            model.leaves[name] = with_shares(key.leaves, key.parent, rows, counts, sigma, largest)
         return {name: model.leaves[name] for name in keys}
 
     def measure_classes(self) -> Rounds[None]:

@@ -24,6 +24,8 @@ class Shares:
 SHARES = Shares()
 #: Of the margins' share, if all columns had wide cells: for their parts, and parts of parts.
 PARTS = (0.10, 0.05, 0.05)
+#: Of the margins' share, if all columns had ranges of cells: for their counts.
+RANGED = 0.3
 #: Of the share of higher trees, for choosing edges; of the extras', for choosing tables.
 CHOOSING_EDGES, CHOOSING_EXTRAS = 0.25, 0.2
 #: A table may have so many cells that a cell holds this many standard deviations of noise.

@@ -42,7 +42,15 @@ T = TypeVar("T")
 #: Relative slack of costs and noise, for machines that round otherwise.
 SLACK = 1e-9
 #: Stages whose tables count every row once.
-WHOLE = ("size", "margins", "margins again", "target", "tree 1", "tables beyond the vine")
+WHOLE = (
+    "size",
+    "ranges of cells",
+    "margins",
+    "margins again",
+    "target",
+    "tree 1",
+    "tables beyond the vine",
+)
 #: Totals with less noise than this are whole numbers rather than bell-shaped.
 LEAST_SPREAD = 5.0
 #: Chance of suspecting a true model, for each tail.

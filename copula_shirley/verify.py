@@ -35,7 +35,12 @@ from copula_shirley.card import (
 )
 from copula_shirley.card_files import card_path
 from copula_shirley.card_page import card_html, read_page, template_id
-from copula_shirley.errors import ArtefactError, SettingError, ShirleyError
+from copula_shirley.errors import (
+    ArtefactError,
+    OtherRevisionError,
+    SettingError,
+    ShirleyError,
+)
 from copula_shirley.privacy import Ledger
 from copula_shirley.seal import DIGITS, file_sha256, seal_of
 from copula_shirley.tables import CSV, PARQUET
@@ -161,6 +166,8 @@ def _verify_model(path: Path, verdict: Verdict) -> dict[str, Any] | None:
     try:
         model = _restored(path, header, arrays)
         again, kept = model._contents()
+    except OtherRevisionError:  # no fault of the file; this version cannot look into it
+        raise
     except (ShirleyError, *ODD) as error:
         reason = _one_line(error).rpartition(" is damaged: ")[2]
         verdict.note("", [f"no model of these settings follows from the answers: {reason}"])
