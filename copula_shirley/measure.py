@@ -50,6 +50,8 @@ from copula_shirley.privacy import Budget, Ledger, Sensitivity
 from copula_shirley.restoring import counts, whole_numbers
 
 T = TypeVar("T")
+#: Chance that noise alone is taken for rows anywhere in a round.
+MISTAKEN = 1e-3
 
 
 class Records:
@@ -260,6 +262,16 @@ class Noise:
         rarity = math.log(max(many, 2))
         bell = self.zcdp or self.budget is None
         return math.sqrt(2 * rarity) if bell else rarity / math.sqrt(2)
+
+    def loud(self, share: float, count: int, many: int) -> float:
+        """Count that ``many`` empty cells pass by noise with a chance of ``MISTAKEN`` at the most.
+
+        ``count`` tables share ``share``. Tails are at most exp(-t^2 / (2 sigma^2)) for discrete
+        Gaussian noise, which is subgaussian (Canonne, Kamath and Steinke 2020), and exp(-t / scale)
+        for discrete Laplace noise.
+        """
+        rarity = math.log(many / MISTAKEN)
+        return self.scale(share, count) * (math.sqrt(2 * rarity) if self.zcdp else rarity)
 
     def threshold(self, share: float, count: int, rows: int) -> int:
         """Noisy count from which a category is released, a unit having up to ``rows`` rows.

@@ -21,7 +21,7 @@ Privacy: docs/private_vine.md, lemma 5.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from copula_shirley import domain
 from copula_shirley.domain import FloatArray
-from copula_shirley.measure import Discovery, Rounds, Tables
+from copula_shirley.measure import Discovery, Key, Noise, Rounds, Tables
 from copula_shirley.schema import Column, Schema, check_table
 
 Storage = Literal["number", "date", "category"]
@@ -41,8 +41,6 @@ SHARE, DELTA_SHARE = 0.1, 0.1
 LOWEST, HIGHEST = -20, 52
 #: Decimals that are told apart; a number with more has any number of them.
 DECIMALS = 6
-#: A count rises above the noise if it is so many standard deviations.
-ABOVE = 4.0
 #: The name of all categories that were not released.
 OTHER = "(other)"
 DAY = pd.Timedelta("1D")
@@ -165,9 +163,9 @@ class MagnitudeKey:
         return np.where(np.isnan(values), 0, middle + np.sign(known).astype(np.intp) * step)
 
     @staticmethod
-    def bounds(counts: FloatArray, sigma: float) -> tuple[float, float]:
+    def bounds(counts: FloatArray, loud: float) -> tuple[float, float]:
         """Outer bounds: the outermost magnitudes above the noise."""
-        present = np.flatnonzero(counts[1:] > ABOVE * sigma) + 1
+        present = np.flatnonzero(counts[1:] > loud) + 1
         if len(present) == 0:
             return 0.0, 1.0
         middle = HIGHEST - LOWEST + 2
@@ -216,9 +214,9 @@ class GrainKey:
             found[np.abs(steps - np.rint(steps)) <= np.abs(steps) * 1e-15 * 8 + 1e-9] = i
         return np.where(missing, len(grains) + 1, found)
 
-    def finest(self, counts: FloatArray, sigma: float) -> int:
+    def finest(self, counts: FloatArray, loud: float) -> int:
         """The finest grain above the noise."""
-        present = np.flatnonzero(counts[:-1] > ABOVE * sigma)
+        present = np.flatnonzero(counts[:-1] > loud)
         return int(present[-1]) if len(present) else 0
 
 
@@ -281,8 +279,14 @@ def undeclared(table: pd.DataFrame) -> Schema:
 # -- rounds ------------------------------------------------------------------------
 
 
-def learn_domain(stored: Mapping[str, Storage], target: str | None) -> Rounds[dict[str, Column]]:
-    """Buy the columns' domains: categories, then magnitudes, then the resolution."""
+def learn_domain(
+    stored: Mapping[str, Storage], target: str | None, noise: Noise
+) -> Rounds[dict[str, Column]]:
+    """Buy the columns' domains: categories, then magnitudes, then the resolution.
+
+    Noise that is taken for rows costs much: a magnitude far out makes every cell too wide. So the
+    bar is what no empty cell of a round is likely to pass (``Noise.loud``).
+    """
     numeric = [name for name, kind in stored.items() if kind in _NUMERIC]
     listed = [name for name, kind in stored.items() if kind == "category"]
     columns: dict[str, Column] = {}
@@ -292,29 +296,37 @@ def learn_domain(stored: Mapping[str, Storage], target: str | None) -> Rounds[di
     if listed:
         keys = [LabelKey(name) for name in listed]
         answer = yield Discovery("categories", keys, share)
+        loud = noise.loud(share, len(keys), len(keys))
         for name, counts, labels in zip(listed, answer.values, answer.labels, strict=True):
             most = MOST_CLASSES if name == target else len(labels)
             order = np.argsort(-counts[:-1], kind="stable")[:most]
             kept = list(dict.fromkeys(labels[i] for i in order))  # True equals 1
-            found.append((kept, bool(counts[-1] > ABOVE * answer.sigma)))
+            found.append((kept, bool(counts[-1] > loud)))
     rests = [RestKey(name, tuple(kept)) for name, (kept, _) in zip(listed, found, strict=True)]
     sizes = [MagnitudeKey(name) for name in numeric]
     if rests or sizes:
-        answer = yield Tables("magnitudes" if sizes else "rest", [*rests, *sizes], share)
+        asked: list[Key] = [*rests, *sizes]
+        answer = yield Tables("magnitudes" if sizes else "rest", asked, share)
+        loud = _loud(noise, share, asked)
         noisy = [table.astype(float) for table in answer.values]  # noqa: PD011
         for rest, table, (kept, missing) in zip(rests, noisy, found, strict=False):
-            seen = bool(table[0] > ABOVE * answer.sigma)
+            seen = bool(table[0] > loud)
             columns[rest.name] = _listed(rest.name, kept, seen, missing)
         tables = noisy[len(rests) :]
-        ends = [key.bounds(t, answer.sigma) for key, t in zip(sizes, tables, strict=True)]
-        gaps = [bool(t[0] > ABOVE * answer.sigma) for t in tables]
+        ends = [key.bounds(table, loud) for key, table in zip(sizes, tables, strict=True)]
+        gaps = [bool(table[0] > loud) for table in tables]
     if numeric:
         grains = [GrainKey(name, stored[name] == "date") for name in numeric]
         answer = yield Tables("resolution", grains, share)
+        loud = _loud(noise, share, grains)
         for key, table, end, gap in zip(grains, answer.values, ends, gaps, strict=True):
-            finest = key.finest(table.astype(float), answer.sigma)
+            finest = key.finest(table.astype(float), loud)
             columns[key.name] = _numeric(key.name, stored[key.name], end, finest, gap)
     return {name: columns[name] for name in stored}
+
+
+def _loud(noise: Noise, share: float, keys: Sequence[Key]) -> float:
+    return noise.loud(share, len(keys), sum(math.prod(key.shape) for key in keys))
 
 
 def _numeric(

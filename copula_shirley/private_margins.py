@@ -20,6 +20,8 @@ FEW_CELLS = 8
 LEAST_CELLS, RANGES = 50, (5, 25)
 #: Stands for no variance, to divide by.
 NONE = 1e-18
+#: A cell that is so much narrower than the widest one has no density to share.
+POINT = 1e-12
 #: Of a step between ranges: they hold many rows, so a lower one than between cells.
 RANGE_PRICE = 3.0
 
@@ -197,7 +199,7 @@ def _widths(column: Column, cells: Cells) -> tuple[FloatArray, NDArray[np.bool_]
     first, last = np.where(known, cells.first, 0.0), np.where(known, cells.last, 0.0)
     width = np.where(known, last - first + cells.step, 0.0)
     special = np.isin(cells.first, np.array(column.special, dtype=float))
-    alone = (width <= 0) | special
+    alone = (width <= POINT * width.max()) | special
     average = width[~alone].mean() if (~alone).any() else 1.0
     return np.where(alone, 1.0, width / average), alone
 
@@ -218,23 +220,22 @@ def smooth(
     m = len(counts)
     price = 2 * np.log(m) if price is None else price
     starts_anew = alone | np.append(True, alone[:-1])
-    squares = np.append(0.0, np.cumsum(width**2))
-    products = np.append(0.0, np.cumsum(width * counts))
+    squares, products = width**2, width * counts
     best = np.append(0.0, np.full(m, np.inf))
     back = np.zeros(m + 1, dtype=int)
     first = 0
     for stop in range(1, m + 1):
         if starts_anew[stop - 1]:
             first = stop - 1
-        start = np.arange(first, stop)
-        gain = (products[stop] - products[start]) ** 2 / (squares[stop] - squares[start])
-        cost = best[start] - gain / sigma**2 + price
-        best[stop], back[stop] = cost.min(), start[cost.argmin()]
+        # sums of the pieces that end here; differences of longer sums would lose narrow cells
+        square, product = (np.cumsum(part[first:stop][::-1])[::-1] for part in (squares, products))
+        cost = best[first:stop] - product**2 / square / sigma**2 + price
+        best[stop], back[stop] = cost.min(), first + cost.argmin()
     fitted = np.empty(m)
     stop = m
     while stop:
         start = back[stop]
-        height = (products[stop] - products[start]) / (squares[stop] - squares[start])
+        height = products[start:stop].sum() / squares[start:stop].sum()
         fitted[start:stop] = width[start:stop] * height
         stop = start
     return fitted

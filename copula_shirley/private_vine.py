@@ -223,8 +223,9 @@ class PrivateVine(Generator):
         if not bought:
             return table, schema, ledger
         raw = RawRecords(table, stored, {c.name: c.format for c in schema})
-        measure = Measure(raw, ledger, self._source, self._noise(schema), self._written)
-        columns = run(learn_domain(stored, self.target), measure)
+        noise = self._noise(schema)
+        measure = Measure(raw, ledger, self._source, noise, self._written)
+        columns = run(learn_domain(stored, self.target, noise), measure)
         schema = _with_columns(schema, columns)
         return brought_in(table, {name: schema[name] for name in columns}), schema, ledger
 
@@ -333,7 +334,8 @@ class PrivateVine(Generator):
         transcript = Transcript.restored(state["queries"], arrays)
         start = 0
         if self._stored:
-            columns, start = replay(learn_domain(self._stored, self.target), transcript)
+            bought = learn_domain(self._stored, self.target, self._noise(self.schema_))
+            columns, start = replay(bought, transcript)
             if _with_columns(self.schema_, columns) != self.schema_:
                 raise ArtefactError("the schema is not the one of the transcript")
         problem = self.problem(self.schema_, self._pool_seed)

@@ -45,7 +45,7 @@ from copula_shirley.spending import (
 from copula_shirley.tilt import Target
 
 #: Of the method: another one asks other questions, or makes another model of the same answers.
-REVISION = 4
+REVISION = 5
 #: Mean of the absolute value of a standard normal variable.
 ABSOLUTE = math.sqrt(2 / math.pi)
 #: Cells along each axis of tables of innovations: least and most.

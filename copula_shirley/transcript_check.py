@@ -80,7 +80,7 @@ def _asked(model: PrivateVine, transcript: Transcript) -> list[Query]:
     seen: list[Query] = []
     start = 0
     if model._stored:
-        domain = learn_domain(model._stored, model.target)
+        domain = learn_domain(model._stored, model.target, model._noise(model.schema_))
         _, start = replay(_watched(domain, seen), transcript)
     problem = model.problem(model.schema_, model._pool_seed)
     replay(_watched(learn(problem, lambda *_: None), seen), transcript, start)

@@ -35,8 +35,24 @@ def test_magnitudes_by_hand() -> None:
     assert cells[1] == cells[2] and cells[1] - zero == zero - cells[3] > 0
     assert cells[4] - cells[1] == 2 and cells[5] == 0
     counts = np.bincount(cells, minlength=MagnitudeKey("x").shape[0]).astype(float)
-    assert MagnitudeKey.bounds(counts * 100, sigma=1.0) == (-2.0, 8.0)
-    assert MagnitudeKey.bounds(counts * 0, sigma=1.0) == (0.0, 1.0)
+    assert MagnitudeKey.bounds(counts * 100, 4.0) == (-2.0, 8.0)
+    assert MagnitudeKey.bounds(counts * 0, 4.0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("delta", [1e-9, 0.0])
+@pytest.mark.parametrize("epsilon", [0.3, 3.0, 100.0])
+def test_noise_alone_moves_no_bound(delta: float, epsilon: float) -> None:
+    """Of 400 empty histograms none may pass the bar; 4 standard deviations let 1 to 100 pass."""
+    noise = Noise(Budget(epsilon, delta), histogram_sensitivity("add-remove", 1))
+    source, scale = SeededNoise(np.random.default_rng(0)), noise.scale(0.03, 3)
+    size = MagnitudeKey("x").shape[0]
+    draw = source.gaussian if delta else source.laplace
+    counts = draw(np.zeros(400 * size, dtype=np.int64), scale).reshape(400, size)
+    loud = noise.loud(0.03, 3, 3 * size)
+    assert {MagnitudeKey.bounds(c.astype(float), loud) for c in counts} == {(0.0, 1.0)}
+    # rows that stand out by twice of that are seen
+    counts[:, -30] += math.ceil(2 * loud) + 1
+    assert (0.0, 1.0) not in {MagnitudeKey.bounds(c.astype(float), loud) for c in counts}
 
 
 def test_grains_by_hand() -> None:

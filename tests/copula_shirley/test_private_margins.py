@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -146,6 +148,27 @@ def test_a_flat_column_stays_flat() -> None:
 
 
 # -- smoothing and groups ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"minimum": -17_592_186_044_415, "maximum": 127, "special": (0,)},
+        {"minimum": 0, "maximum": 10**13, "special": (300_000_000_001,)},
+        {"minimum": -(10**15), "maximum": 10**15, "special": (-1, 0, 2)},
+    ],
+)
+def test_cells_that_are_far_narrower_than_others(bounds: dict[str, Any]) -> None:
+    column = Column("x", "integer", **bounds)
+    cells = domain.cells(column)
+    place = int(
+        np.argmin(np.where(np.isin(cells.first, column.special), np.inf, cells.last - cells.first))
+    )
+    truth = np.zeros(len(cells.first))
+    truth[place] = 400.0
+    for seed in range(5):
+        mass = mass_of(column, cells, leveled(truth, (2.5, 2.5, 1.0), seed), 400.0)
+        assert mass[place] == pytest.approx(1, abs=0.05) and mass.sum() == pytest.approx(1)
 
 
 def test_smoothing_finds_the_steps_and_keeps_a_heap() -> None:
