@@ -228,7 +228,7 @@ class _Learner:
         """Margins a second time, with what other rounds left of the budget."""
         if self.left < DUST or self.noise.budget is None:
             return
-        first, once = self.counts, self.cell_sigma
+        first, once = self.counts, max(self.cell_sigma, 1e-9)
         again, twice = yield from self._count_cells("margins again", self.left)
         weight = twice**2 / (once**2 + twice**2)
         counts = [weight * a + (1 - weight) * b for a, b in zip(first, again, strict=True)]

@@ -121,6 +121,18 @@ ODD_TABLES = {
         NUMBERS,
         {"target": "c"},
     ),
+    "a narrow side of a wide domain": (
+        pd.DataFrame({"a": range(300), "b": ["c0", "c1", "c2"] * 100}),
+        Schema(
+            (Column("a", "integer", minimum=-(10**13), maximum=400, special=(0,)), category("b"))
+        ),
+        {},
+    ),
+    "two dates of many": (
+        pd.DataFrame({"a": pd.to_datetime(["1950-01-01", "1950-01-02"])}),
+        Schema((Column("a", "datetime", minimum="1900-01-01", maximum="2100-01-01"),)),
+        {},
+    ),
     "no width": (
         pd.DataFrame({"a": [2.5] * 50, "b": [4] * 50, "c": [True, False] * 25}),
         Schema(
@@ -138,8 +150,10 @@ ODD_TABLES = {
 @pytest.mark.parametrize("odd", ODD_TABLES)
 def test_odd_tables_are_fitted_and_drawn(odd: str) -> None:
     table, schema, setting = ODD_TABLES[odd]
-    much = 1e4 if len(schema) < 10 else 30.0  # 40 columns in all trees take long
-    for epsilon, delta in ((1.0, 0.0), (much, 1e-9)):
+    budgets = [(1.0, 0.0), (1e4, 1e-9), (1e6, 0.0)]
+    if len(schema) > 10:  # 40 columns in all trees take long
+        budgets[1:] = [(30.0, 1e-9)]
+    for epsilon, delta in budgets:
         model = PrivateVine(epsilon, delta, random_state=0, **setting).fit(table, schema)
         for n in (0, 1, 40):
             drawn = model.sample(n)
