@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,15 +172,14 @@ def _stored_as(column: Column, values: pd.Series, dtype: str | None) -> pd.Serie
         return values
     if dtype.startswith("category"):
         if column.format is not None:
-            values = values.dt.strftime(column.format)
+            values = date_texts(values, column.format)
         listed = list(categories(column)) if column.kind in ("categorical", "boolean") else None
         return values.astype(pd.CategoricalDtype(listed, ordered=dtype.endswith(" ordered")))
     kind = pd.api.types.pandas_dtype(dtype)
     if column.kind != "datetime":
         return values.astype(kind)
     if column.format is not None:
-        texts: pd.Series = values.dt.strftime(column.format)
-        return texts.astype(kind)
+        return date_texts(values, column.format).astype(kind)
     if dtype == "object":
         daily = step_of(column) % pd.Timedelta("1D") == pd.Timedelta(0)
         plain = [None if pd.isna(v) else (v.date() if daily else v.to_pydatetime()) for v in values]
@@ -210,23 +210,69 @@ def step_of(column: Column) -> pd.Timedelta:
 
 
 def stamps(series: pd.Series, stored_format: str | None) -> pd.Series:
-    """A series of dates as naive UTC timestamps; what is no date becomes NaT."""
+    """A series of dates as naive UTC timestamps; what is no date becomes NaT.
+
+    Texts are read by the format, without one as ISO 8601. Each value is read by itself:
+    ``pandas.to_datetime`` takes format, time zone and unit from the whole column, so that one row
+    would change what all others mean, and domains that are bought could not be private.
+    """
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.dtype.categories.dtype)
-    if stored_format is not None and not pd.api.types.is_datetime64_any_dtype(series.dtype):
-        utc = "%z" in stored_format  # summer and winter have different offsets
-        parsed = pd.to_datetime(series, format=stored_format, errors="coerce", utc=utc)
-    elif pd.api.types.is_numeric_dtype(series.dtype):  # a number is no date
-        parsed = pd.Series(pd.NaT, index=series.index, dtype="datetime64[us]")
-    else:
-        parsed = pd.to_datetime(series, errors="coerce")
-    if isinstance(parsed.dtype, pd.DatetimeTZDtype):
-        parsed = parsed.dt.tz_convert("UTC").dt.tz_localize(None)
-    return parsed.astype("datetime64[us]")
+    if isinstance(series.dtype, pd.DatetimeTZDtype):
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+    if pd.api.types.is_datetime64_any_dtype(series.dtype):
+        return series.astype("datetime64[us]")
+    texts: dict[str, np.datetime64] = {}
+    moments = []
+    for value in series:
+        moment = texts.get(value) if isinstance(value, str) else None
+        if moment is None:
+            moment = _moment(value, stored_format)
+            if isinstance(value, str):
+                texts[value] = moment
+        moments.append(moment)
+    return pd.Series(np.array(moments, dtype="datetime64[us]"), index=series.index)
+
+
+def _moment(value: Any, stored_format: str | None) -> np.datetime64:
+    """One value as a moment in UTC, or NaT."""
+    nothing = np.datetime64("NaT", "us")
+    if isinstance(value, str):
+        try:
+            if stored_format is None:
+                value = datetime.fromisoformat(value)
+            else:
+                value = datetime.strptime(value, stored_format)
+        except ValueError:
+            return nothing
+    if isinstance(value, pd.Timestamp):
+        if value.tzinfo is not None:
+            value = value.tz_convert("UTC").tz_localize(None)
+        value = value.to_datetime64()
+    if isinstance(value, np.datetime64):
+        moment: np.datetime64 = value.astype("datetime64[us]")
+        return moment
+    if not isinstance(value, date) or value is pd.NaT:  # a number is no date
+        return nothing
+    try:
+        if isinstance(value, datetime) and value.tzinfo is not None:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:  # before the first year or after the last
+        return nothing
+    return np.datetime64(value, "us")
+
+
+def date_texts(moments: pd.Series, stored_format: str) -> pd.Series:
+    """Naive UTC timestamps as texts that ``stamps`` reads back."""
+    if "%z" in stored_format:
+        moments = moments.dt.tz_localize("UTC")
+    texts: pd.Series = moments.dt.strftime(stored_format)
+    return texts
 
 
 def _steps(column: Column, moments: pd.Series) -> FloatArray:
-    elapsed = (moments - column.minimum) / step_of(column)
+    # in microseconds: nanoseconds since long ago are beyond the whole numbers of a double
+    elapsed = (moments - column.minimum.as_unit("us")) / step_of(column).as_unit("us")
     return np.asarray(elapsed.to_numpy(dtype=float, na_value=np.nan))
 
 
@@ -236,7 +282,7 @@ def guess_format(known: pd.Series) -> str | None:
     if not all(isinstance(v, str) for v in distinct):
         return None
     for stored_format in TEXT_FORMATS:
-        again = stamps(distinct, stored_format).dt.strftime(stored_format)
+        again = date_texts(stamps(distinct, stored_format), stored_format)
         if bool((again == distinct).all()):
             return stored_format
     return None

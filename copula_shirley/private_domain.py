@@ -46,8 +46,8 @@ OTHER = "(other)"
 DAY = pd.Timedelta("1D")
 #: Steps of dates that are told apart, the coarsest first.
 DATE_STEPS = ("1D", "1h", "1s", "1us")
-#: Classes of a target, at the most.
-MOST_CLASSES = 31
+#: Classes of a target, at the most; ``OTHER`` and missing values come on top.
+MOST_CLASSES = 30
 
 
 #: How a column of a kind is looked at.
@@ -99,12 +99,18 @@ def storage_of(series: pd.Series) -> Storage:
 def _numbers(series: pd.Series, stored: Storage, text_format: str | None = None) -> FloatArray:
     """Numbers, or days since 1970; NaN where missing or of another kind."""
     if stored == "number":
-        values = domain.as_floats(series)
+        values = _finite(series)
     else:
         moments = domain.stamps(series, text_format).to_numpy(dtype="datetime64[us]")
         passed = (moments - np.datetime64(0, "us")) / np.timedelta64(1, "D")
         values = np.where(np.isnat(moments), np.nan, passed)
     return np.asarray(np.clip(values, -(2.0**HIGHEST), 2.0**HIGHEST))
+
+
+def _finite(series: pd.Series) -> FloatArray:
+    """Numbers; NaN also for what is infinite."""
+    values = domain.as_floats(series)
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _labels(series: pd.Series) -> pd.Series:
@@ -122,6 +128,8 @@ def label_of(value: Any) -> Any:
     if isinstance(value, str):
         if value in ("True", "False"):
             return value == "True"
+        if not value.isprintable() and any("\ud800" <= c <= "\udfff" for c in value):
+            return None  # half of a character
         short = len(value) <= 15 and value.removeprefix("-").isdecimal()
         return int(value) if short and str(int(value)) == value else value
     if isinstance(value, float):
@@ -336,12 +344,14 @@ def _numeric(
     common: dict[str, Any] = {"missing": missing, "provenance": "private"}
     if stored == "date":
         first, last = math.floor(low), math.ceil(high)
-        earliest, latest = -106_000, 106_000  # days that a timestamp can hold
+        earliest, latest = -106_000, 106_000  # days that any timestamp can hold
+        first = min(max(first, earliest), latest - 1)
+        last = min(max(last, first + 1), latest)
         return Column(
             name,
             "datetime",
-            minimum=pd.Timestamp(0) + DAY * max(first, earliest),
-            maximum=pd.Timestamp(0) + DAY * min(last, latest),
+            minimum=(pd.Timestamp(0) + DAY * first).as_unit("us"),
+            maximum=(pd.Timestamp(0) + DAY * last).as_unit("us"),
             resolution=DATE_STEPS[grain],
             **common,
         )
@@ -406,10 +416,10 @@ def _inside(series: pd.Series, column: Column) -> pd.Series:
         if not column.missing:
             inside = inside.fillna(column.minimum)
         if column.format is not None:
-            inside = inside.dt.strftime(column.format)
+            inside = domain.date_texts(inside, column.format)
         dates: pd.Series = inside
         return dates
-    values = domain.as_floats(series)
+    values = _finite(series)
     values = np.clip(values, float(column.minimum), float(column.maximum))
     if column.kind == "integer":
         values = np.rint(values)

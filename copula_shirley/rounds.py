@@ -46,6 +46,8 @@ from copula_shirley.tilt import Target
 
 #: Of the method: another one asks other questions, or makes another model of the same answers.
 REVISION = 5
+#: Of a tree, against tree 2.
+LEAST_WEIGHT = 1e-3
 #: Mean of the absolute value of a standard normal variable.
 ABSOLUTE = math.sqrt(2 / math.pi)
 #: Cells along each axis of tables of innovations: least and most.
@@ -331,8 +333,8 @@ class _Learner:
         if self.plan.higher_trees <= 0 or not self.model.vine.edges:
             return
         kept: dict[str, tuple[Known, NDArray[np.intp]]] = {}
-        # later trees are weaker: shares 1, .6, .36, ...
-        weights = 0.6 ** np.arange(len(trees))
+        # later trees are weaker: shares 1, .6, .36, ..., but never next to nothing
+        weights = np.maximum(0.6 ** np.arange(len(trees)), LEAST_WEIGHT)
         for tree, weight in zip(trees, weights / weights.sum(), strict=True):
             yield from self._grow_tree(tree, self.plan.higher_trees * float(weight), kept)
 

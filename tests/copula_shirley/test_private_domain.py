@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,100 @@ def test_noise_alone_moves_no_bound(delta: float, epsilon: float) -> None:
     assert (0.0, 1.0) not in {MagnitudeKey.bounds(c.astype(float), loud) for c in counts}
 
 
+DAYS = [pd.Timestamp("2020-01-01") + pd.Timedelta(days=i % 30) for i in range(60)]
+SECONDS = "%Y-%m-%d %H:%M:%S.%f"
+
+
+@pytest.mark.parametrize(
+    ("odd", "usual", "text_format"),
+    [
+        (pd.Timestamp("2020-01-01", tz="UTC"), DAYS, None),
+        ("01/02/2020", [f"{day:%Y-%m-%d}" for day in DAYS], None),
+        ("2020-01-01 00:00:00.123456789", ["9999-01-01 00:00:00.5"] * 60, SECONDS),
+        (pd.Timestamp("2020-01-01").as_unit("ns"), [datetime(9999, 1, 1)] * 60, None),
+        ("2020-07-01 +0200", ["2020-01-01 +0100", "2020-02-01 +0100"], "%Y-%m-%d %z"),
+        (pd.Timestamp("2020-01-01", tz="UTC"), ["2020-01-01"] * 60, "%Y-%m-%d"),
+        (12, DAYS, None),
+    ],
+)
+def test_one_row_does_not_change_how_other_dates_are_read(
+    odd: object, usual: list[object], text_format: str | None
+) -> None:
+    """pandas.to_datetime settles format, zone and unit for a whole column."""
+    for values in ([odd, *usual], [*usual, odd]):
+        found, alone = (
+            RawRecords(
+                pd.DataFrame({"x": pd.Series(rows, dtype=object)}),
+                {"x": "date"},
+                {"x": text_format},
+            )
+            for rows in (values, usual)
+        )
+        for key in (MagnitudeKey("x"), GrainKey("x", date=True)):
+            counts = [np.bincount(key.cells(r), minlength=key.shape[0]) for r in (found, alone)]
+            assert np.abs(counts[0] - counts[1]).sum() == 1
+        column = Column(
+            "x",
+            "datetime",
+            minimum="2020-01-01",
+            maximum="2020-12-31",
+            resolution="1D",
+            missing=True,
+            format=text_format,
+        )
+        mine, others = (
+            brought_in(pd.DataFrame({"x": pd.Series(rows, dtype=object)}), {"x": column})["x"]
+            for rows in (values, usual)
+        )
+        kept = mine.drop(values.index(odd)).reset_index(drop=True)
+        pd.testing.assert_series_equal(kept, others, check_dtype=False)
+
+
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01", "1500-06-01"])
+def test_dates_far_from_now_are_clipped(day: str) -> None:
+    table = pd.DataFrame({"x": pd.Series([np.datetime64(day, "us")] * 500), "b": range(500)})
+    model = PrivateVine(5.0, 1e-6, domain="private", random_state=0).fit(table)
+    model.schema_.validate(model.sample(20))
+
+
+def test_a_bought_column_of_microseconds_draws_what_its_schema_takes() -> None:
+    rng = np.random.default_rng(0)
+    moments = np.datetime64("2020-01-01", "us") + rng.integers(0, 10**13, 500)
+    model = PrivateVine(20.0, 1e-6, domain="private", random_state=0).fit(
+        pd.DataFrame({"x": moments})
+    )
+    assert model.schema_["x"].resolution == "1us"
+    model.schema_.validate(model.sample(200))
+
+
+@pytest.mark.parametrize("domain", ["declared", "private"])
+def test_dates_with_an_offset_are_written_as_they_are_read(domain: str, tmp_path: Path) -> None:
+    text_format = "%Y-%m-%dT%H:%M:%S%z"
+    texts = [f"2020-0{1 + i % 9}-11T00:00:00+0000" for i in range(900)]
+    column = Column(
+        "x",
+        "datetime",
+        minimum="2020-01-01",
+        maximum="2020-12-31",
+        resolution="1D",
+        format=text_format,
+        provenance="declared" if domain == "declared" else "drafted",
+    )
+    model = PrivateVine(20.0, 1e-6, domain=domain, random_state=0)
+    rows = model.fit(pd.DataFrame({"x": texts}), Schema((column,))).sample(200)["x"]
+    assert rows.str.endswith("+0000").all() and rows.str.startswith("2020").mean() > 0.9
+    model.save(tmp_path / "model")
+    load(tmp_path / "model")
+
+
+def test_a_bought_target_of_many_classes_is_loaded_again(tmp_path: Path) -> None:
+    labels = [None if i % 9 == 0 else f"c{i % 41}" for i in range(3000)]
+    table = pd.DataFrame({"x": labels, "b": np.arange(3000) % 50})
+    model = PrivateVine(50.0, 1e-6, domain="private", target="x", random_state=0).fit(table)
+    model.save(tmp_path / "model")
+    load(tmp_path / "model")
+
+
 def test_grains_by_hand() -> None:
     records = raw(x=[1.0, 0.5, 0.25, 13.73189, 1 / 3, np.nan])
     assert GrainKey("x", date=False).cells(records).tolist() == [0, 1, 2, 5, 7, 8]
@@ -63,8 +158,10 @@ def test_grains_by_hand() -> None:
 
 
 def test_labels() -> None:
-    values = [1.0, 2.5, "a", np.int64(3), True, math.nan, [1]]
-    assert [label_of(value) for value in values] == [1, 2.5, "a", 3, True, None, None]
+    values = [1.0, 2.5, "a", np.int64(3), True, math.nan, [1], "half \ud800"]
+    assert [label_of(value) for value in values] == [1, 2.5, "a", 3, True, None, None, None]
+    sizes = MagnitudeKey("x").cells(raw(x=[1.0, math.inf, -math.inf, math.nan]))
+    assert sizes[0] > 0 and sizes[1:].tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])

@@ -177,6 +177,16 @@ def test_little_and_much_budget(epsilon: float, delta: float, setting: dict[str,
         assert abs(model.n_rows_ - 200) <= 1
 
 
+def test_many_trees_have_a_share_each() -> None:
+    names = [f"x{i}" for i in range(45)]
+    rng = np.random.default_rng(0)
+    coin = rng.random(4000) < 0.5
+    table = pd.DataFrame({name: coin ^ (rng.random(4000) < 0.2) for name in names})
+    schema = Schema(tuple(Column(name, "boolean") for name in names))
+    model = PrivateVine(100.0, 0.0, truncation=None, tilt=False, random_state=1).fit(table, schema)
+    assert model.ledger_.spent.epsilon == pytest.approx(100)
+
+
 # -- noise off ------------------------------------------------------------------------
 
 
