@@ -70,7 +70,7 @@ class Column:
     special : tuple
         Values with a cell of their own, such as 0 dollars.
     format : str
-        Of dates that are stored as text, such as ``"%Y-%m-%d"``.
+        Of dates that are stored as text, such as ``"%Y-%m-%d"``; ISO 8601 without one.
     missing : bool
         Values may be missing.
     provenance : {"declared", "drafted", "private"}
