@@ -195,15 +195,19 @@ class PrivateVine(Generator):
     def _to_buy(self, schema: Schema) -> tuple[str, ...]:
         return schema.drafted if self.domain == "private" else ()
 
+    def _storages(self, schema: Schema) -> dict[str, Storage]:
+        """How the columns are stored whose domain is to be bought."""
+        return {
+            name: "category" if name == self.target else STORAGES[schema[name].kind]
+            for name in self._to_buy(schema)
+        }
+
     def _enter(
         self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
     ) -> tuple[pd.DataFrame, Schema, Ledger]:
         """The table on its domain, which is bought where it was not declared."""
-        bought = self._to_buy(schema)
-        stored: dict[str, Storage] = {
-            name: "category" if name == self.target else STORAGES[schema[name].kind]
-            for name in bought
-        }
+        stored = self._storages(schema)
+        bought = tuple(stored)
         self._check_delta(stored)
         if not bought:
             table, schema, ledger = super()._enter(table, schema, rng)
@@ -258,7 +262,8 @@ class PrivateVine(Generator):
 
     def _noise(self, schema: Schema) -> Noise:
         unit: Sensitivity = histogram_sensitivity(self.neighbours, self._rows_per_unit(schema))
-        listed = "category" in self._stored.values()
+        # a plan is made before a fit, which knows what it has bought
+        listed = "category" in (self._stored or self._storages(schema)).values()
         return Noise(self._budget(), unit, self.delta * DELTA_SHARE if listed else 0.0)
 
     def problem(self, schema: Schema, pool_seed: int, *, families: bool | None = None) -> Problem:

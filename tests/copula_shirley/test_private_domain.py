@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from copula_shirley import Budget, Column, Ledger, PrivateVine, Schema, SettingError, load
+from copula_shirley import Budget, Column, Ledger, PrivateVine, Schema, SettingError, load, plan
 from copula_shirley.measure import Discovery, Measure, Noise
 from copula_shirley.noise import SeededNoise
 from copula_shirley.privacy import histogram_sensitivity
@@ -21,6 +21,7 @@ from copula_shirley.private_domain import (
     brought_in,
     label_of,
     storage_of,
+    undeclared,
 )
 
 
@@ -281,3 +282,13 @@ def test_a_refused_refit_leaves_the_model_as_it_was(
     again = load(tmp_path / "model")
     assert again.ledger_.to_dict() == bought.ledger_.to_dict()
     assert again.schema_ == bought.schema_
+
+
+def test_a_plan_knows_what_a_bought_domain_takes_of_delta() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.choice(["a", "b"], 500), "y": rng.choice(["c", "d"], 500)})
+    planned = plan(undeclared(table), 500, 1.0, domain="private").stages
+    fitted = PrivateVine(1.0, domain="private", random_state=0).fit(table)
+    size = next(q for q in fitted.transcript_.queries if q["stage"] == "size")
+    row = planned[planned["stage"] == "size"].iloc[0]
+    assert row["noise"] == pytest.approx(size["sigma"])
