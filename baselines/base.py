@@ -120,6 +120,6 @@ class Baseline(Generator):
         return self._public_rows
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
-        return domain.private_storage(column, series)
+        return domain.private_storage(column)
 
     _public_rows: int

@@ -80,7 +80,7 @@ class Uniform(_Reference):
         self._grid = Grid(rows.schema)
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
-        return domain.private_storage(column, series)
+        return domain.private_storage(column)
 
     def _size_to_keep(self, rows: int) -> int:
         return 1_000  # the number of rows is a fact about them

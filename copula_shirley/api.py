@@ -24,7 +24,12 @@ from sklearn.exceptions import NotFittedError
 from copula_shirley import artefact, domain, restoring
 from copula_shirley.card import card_of
 from copula_shirley.domain import FloatArray
-from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingError
+from copula_shirley.errors import (
+    ArtefactError,
+    OtherRevisionError,
+    SchemaError,
+    SettingError,
+)
 from copula_shirley.privacy import Ledger
 from copula_shirley.schema import Column, Schema
 from copula_shirley.seal import check_seal
@@ -113,6 +118,20 @@ class Generator(BaseEstimator, ABC):
         """The table on its domain, the domain, and the ledger of this fit."""
         return schema.validate(table, on_unknown=self.on_unknown), schema, self._open_ledger(schema)
 
+    def _to_buy(self, schema: Schema) -> tuple[str, ...]:
+        """Names of the columns whose bounds or categories a fit buys with its budget."""
+        return ()
+
+    def _check_bought(self, schema: Schema) -> None:
+        """Refuse columns that are to be bought by a fit that buys none."""
+        for column in schema:
+            if column.provenance == "private" and column.name not in self._to_buy(schema):
+                raise SchemaError(
+                    f"column {column.name!r}: provenance (private) means that bounds and "
+                    "categories are bought, which PrivateVine(domain='private') alone does; or "
+                    "declare them, with provenance: declared"
+                )
+
     def _forget(self) -> None:
         """Before rows are looked at the old model goes: a fit that is stopped leaves none."""
         self.__dict__.pop("ledger_", None)
@@ -172,6 +191,7 @@ class Generator(BaseEstimator, ABC):
         if not isinstance(schema, Schema):
             raise SettingError(f"schema ({type(schema).__name__}) must be a Schema or None")
         self._check_settings(schema)
+        self._check_bought(schema)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
         table, schema, ledger = self._enter(table, schema, fit_rng)
         ledger.domains = {column.name: column.provenance for column in schema}

@@ -276,6 +276,7 @@ def _fit_table(asked: Request, fit_to: Callable[..., Generator]) -> None:
         for text in draft_notes(table, schema_):
             note(text)
     asked.generator._check_settings(schema_)
+    asked.generator._check_bought(schema_)
     if getattr(asked.generator, "domain", "declared") == "declared":  # else there is none yet
         on_unknown = asked.generator.on_unknown
         schema_.validate(table, on_unknown=on_unknown, show_values=asked.show_values)

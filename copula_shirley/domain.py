@@ -9,9 +9,8 @@ declared minimum, numbers themselves.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
+from copula_shirley.values import SIMPLE, Positions, absent, moment_of, numbers_of, shown
 
 if TYPE_CHECKING:
     from copula_shirley.schema import Column
@@ -114,22 +114,16 @@ def storage(column: Column, series: pd.Series) -> str:
     return name
 
 
-def private_storage(column: Column, series: pd.Series) -> str:
-    """The dtype in which synthetic values are stored, whatever single rows hold.
+def private_storage(column: Column) -> str:
+    """The dtype in which synthetic values are stored, whatever the rows hold.
 
     One missing value turns whole numbers into floats and booleans into objects, one decimal whole
-    numbers into floats, one text anything into objects. So the dtype follows from the column's
-    declaration. Only that it is pandas' own category dtype, or has a time zone, is taken from the
-    table: no single value decides that.
+    numbers into floats, one text or one time zone anything into objects. So the dtype follows from
+    the column's declaration alone.
     """
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        return f"category {'ordered' if series.dtype.ordered else 'unordered'}"
     kinds = {type(category) for category in column.categories}
     if column.kind == "datetime":
-        if column.format:
-            return TEXT
-        zoned = isinstance(series.dtype, pd.DatetimeTZDtype)
-        return f"datetime64[us, {series.dt.tz}]" if zoned else "datetime64[us]"
+        return TEXT if column.format else "datetime64[us]"
     if column.kind == "integer" or kinds == {int}:
         return "Int64" if column.missing else "int64"
     if column.kind == "boolean" or kinds == {bool}:
@@ -191,17 +185,12 @@ def _stored_as(column: Column, values: pd.Series, dtype: str | None) -> pd.Serie
 
 def _positions(column: Column, series: pd.Series) -> NDArray[np.intp]:
     """Position of each value in the closed list; -1 missing, -2 unknown."""
-    hashable = series.map(_hashable) if series.dtype == object else series
-    codes, distinct = pd.factorize(hashable, use_na_sentinel=True)
-    listed = pd.Index(categories(column), dtype=object)
-    where = listed.get_indexer(pd.Index(np.asarray(distinct, dtype=object), dtype=object))
-    where = np.append(np.where(where < 0, -2, where), -1)
-    return np.asarray(where[codes])
-
-
-def _hashable(value: Any) -> Any:
-    """A list or the like can be no category, nor be looked up among them."""
-    return value if isinstance(value, Hashable) else repr
+    where = Positions(categories(column)).of
+    if series.dtype == object and not set(map(type, series)) <= SIMPLE | {str}:
+        found = np.array([where(value) for value in series], dtype=np.intp)
+        return np.where(absent(series), -1, found)
+    codes, distinct = pd.factorize(series, use_na_sentinel=True)
+    return np.array([*map(where, distinct), -1], dtype=np.intp)[codes]
 
 
 def step_of(column: Column) -> pd.Timedelta:
@@ -212,9 +201,8 @@ def step_of(column: Column) -> pd.Timedelta:
 def stamps(series: pd.Series, stored_format: str | None) -> pd.Series:
     """A series of dates as naive UTC timestamps; what is no date becomes NaT.
 
-    Texts are read by the format, without one as ISO 8601. Each value is read by itself:
-    ``pandas.to_datetime`` takes format, time zone and unit from the whole column, so that one row
-    would change what all others mean, and domains that are bought could not be private.
+    Each value is read by itself: ``pandas.to_datetime`` takes format, time zone and unit from the
+    whole column.
     """
     if isinstance(series.dtype, pd.CategoricalDtype):
         series = series.astype(series.dtype.categories.dtype)
@@ -227,39 +215,11 @@ def stamps(series: pd.Series, stored_format: str | None) -> pd.Series:
     for value in series:
         moment = texts.get(value) if isinstance(value, str) else None
         if moment is None:
-            moment = _moment(value, stored_format)
+            moment = moment_of(value, stored_format)
             if isinstance(value, str):
                 texts[value] = moment
         moments.append(moment)
     return pd.Series(np.array(moments, dtype="datetime64[us]"), index=series.index)
-
-
-def _moment(value: Any, stored_format: str | None) -> np.datetime64:
-    """One value as a moment in UTC, or NaT."""
-    nothing = np.datetime64("NaT", "us")
-    if isinstance(value, str):
-        try:
-            if stored_format is None:
-                value = datetime.fromisoformat(value)
-            else:
-                value = datetime.strptime(value, stored_format)
-        except ValueError:
-            return nothing
-    if isinstance(value, pd.Timestamp):
-        if value.tzinfo is not None:
-            value = value.tz_convert("UTC").tz_localize(None)
-        value = value.to_datetime64()
-    if isinstance(value, np.datetime64):
-        moment: np.datetime64 = value.astype("datetime64[us]")
-        return moment
-    if not isinstance(value, date) or value is pd.NaT:  # a number is no date
-        return nothing
-    try:
-        if isinstance(value, datetime) and value.tzinfo is not None:
-            value = value.astimezone(UTC).replace(tzinfo=None)
-    except OverflowError:  # before the first year or after the last
-        return nothing
-    return np.datetime64(value, "us")
 
 
 def date_texts(moments: pd.Series, stored_format: str) -> pd.Series:
@@ -311,39 +271,36 @@ def outside(column: Column, series: pd.Series) -> NDArray[np.bool_]:
 
 def unreadable(column: Column, series: pd.Series) -> NDArray[np.bool_]:
     """Which values are of another kind than the column: no finite number, no date."""
-    known = series.notna().to_numpy()
+    known = ~absent(series)
     if column.kind in ("categorical", "boolean"):
         return np.zeros(len(series), dtype=bool)
     if column.kind != "datetime":
         return known & ~np.isfinite(as_floats(series))
-    if column.format is None and _holds_text(series):
-        return known
-    return known & stamps(series, column.format).isna().to_numpy()
+    return known & (stamps(series, column.format).isna().to_numpy() | _bare_texts(column, series))
 
 
 def check(column: Column, series: pd.Series, show_values: bool = False) -> None:
     """Raise one ``SchemaError`` if a value of the series is outside the domain."""
     for wrong, rule in _rules(column, series):
         if wrong.any():
-            shown = ""
+            quoted = ""
             if show_values:
-                some = pd.unique(series[wrong])[:5]
-                shown = " (found " + ", ".join(repr(_scalar(v)) for v in some) + ")"
-            raise SchemaError(f"column {column.name!r}: {rule}{shown}")
+                some = dict.fromkeys(shown(_scalar(v)) for v in series[wrong])
+                quoted = f" (found {', '.join(list(some)[:5])})"
+            raise SchemaError(f"column {column.name!r}: {rule}{quoted}")
 
 
 def _rules(column: Column, series: pd.Series) -> list[tuple[NDArray[np.bool_], str]]:
-    absent = series.isna().to_numpy()
+    check_closed(column)
+    gaps = absent(series)
     rules = []
     if not column.missing:
-        rules.append((absent, "a value is missing; declare missing: true or fill it"))
+        rules.append((gaps, "a value is missing; declare missing: true or fill it"))
     if column.kind in ("categorical", "boolean"):
         listed = categories(column)
         allowed = ", ".join(map(repr, listed[:12])) + (", ..." if len(listed) > 12 else "")
         rule = f"a value is not among the {len(listed)} categories {allowed}"
         return [*rules, (_positions(column, series) == -2, rule)]
-    if column.kind == "datetime" and column.format is None and _holds_text(series):
-        return [*rules, (~absent, "dates are stored as text; declare their format")]
     if column.kind == "datetime":
         moments = stamps(series, column.format)
         steps = _steps(column, moments)
@@ -351,17 +308,18 @@ def _rules(column: Column, series: pd.Series) -> list[tuple[NDArray[np.bool_], s
         bounds = f"[{column.minimum}, {column.maximum}]"
         return [
             *rules,
-            (moments.isna().to_numpy() & ~absent, f"a value is not {how}"),
+            (_bare_texts(column, series), "dates are stored as text; declare their format"),
+            (moments.isna().to_numpy() & ~gaps, f"a value is not {how}"),
             (_outside(moments, column), f"a value is outside {bounds}"),
             (
-                ~absent & (steps != np.floor(steps)),
+                ~gaps & (steps != np.floor(steps)),
                 f"a value is not a whole number of steps ({step_of(column)}) after the minimum",
             ),
         ]
     values = as_floats(series)
     bounds = f"[{column.minimum}, {column.maximum}]"
     rules += [
-        (np.isnan(values) & ~absent, f"a value is not a number; allowed are numbers in {bounds}"),
+        (np.isnan(values) & ~gaps, f"a value is not a number; allowed are numbers in {bounds}"),
         (_outside(values, column), f"a value is outside {bounds}"),
     ]
     if column.kind == "integer":
@@ -370,18 +328,21 @@ def _rules(column: Column, series: pd.Series) -> list[tuple[NDArray[np.bool_], s
     return rules
 
 
-def _holds_text(series: pd.Series) -> bool:
-    return any(isinstance(value, str) for value in series.dropna())
+def _bare_texts(column: Column, series: pd.Series) -> NDArray[np.bool_]:
+    """Which dates are texts without a declared format, in which they could not be written again."""
+    if column.format is not None or pd.api.types.is_datetime64_any_dtype(series.dtype):
+        return np.zeros(len(series), dtype=bool)
+    return np.array([isinstance(value, str) for value in series], dtype=bool)
 
 
 def as_floats(series: pd.Series) -> FloatArray:
-    """Numbers of a numeric series; text is no number, even when it looks like one."""
-    if series.dtype.kind in "mM" or pd.api.types.is_datetime64_any_dtype(series.dtype):
-        return np.full(len(series), np.nan)  # dates and durations are no numbers
-    if not pd.api.types.is_numeric_dtype(series.dtype):
-        series = series.map(lambda v: np.nan if isinstance(v, str) else v)
-    numeric = pd.to_numeric(series, errors="coerce")
-    return numeric.to_numpy(dtype=float, na_value=np.nan)
+    """The values as numbers; NaN where they are none. Dates and durations are none."""
+    dtype = series.dtype
+    if pd.api.types.is_numeric_dtype(dtype) and dtype.kind in "biuf":
+        return series.to_numpy(dtype=float, na_value=np.nan)
+    if dtype.kind in "mMc" or pd.api.types.is_datetime64_any_dtype(dtype):
+        return np.full(len(series), np.nan)
+    return numbers_of(series)
 
 
 def _outside(values: Any, column: Column) -> NDArray[np.bool_]:
@@ -390,6 +351,7 @@ def _outside(values: Any, column: Column) -> NDArray[np.bool_]:
 
 def clip(column: Column, series: pd.Series) -> pd.Series:
     """Map unknown categories to ``other`` and numbers to the nearest bound."""
+    check_closed(column)
     if column.kind == "boolean" or (column.kind == "categorical" and column.other is None):
         return series
     if column.kind == "categorical":
@@ -482,6 +444,7 @@ def cells(column: Column) -> Cells:
     >>> cells(income).first.tolist(), cells(income).last.tolist()
     ([0.0, 1.0, 4.0, 7.0], [0.0, 3.0, 6.0, 9.0])
     """
+    check_closed(column)
     if column.kind in ("categorical", "boolean"):
         first = np.arange(len(categories(column)), dtype=float)
         return _with_missing(column, first, first, 1.0)
@@ -502,6 +465,16 @@ def cells(column: Column) -> Cells:
     last = np.append(starts[1:] - step, high) if step else np.append(starts[1:], high)
     last = np.where(np.isin(starts, special), starts, last)
     return _with_missing(column, starts, last, step)
+
+
+def check_closed(column: Column) -> None:
+    """Refuse a column without bounds or categories."""
+    if column.open:
+        what = "categories" if column.kind == "categorical" else "minimum and maximum"
+        raise SchemaError(
+            f"column {column.name!r}: {what} (None) must be declared, or bought by "
+            "PrivateVine(domain='private')"
+        )
 
 
 def step_size(column: Column) -> float:

@@ -17,7 +17,7 @@ import pandas as pd
 from copula_shirley.api import _silent
 from copula_shirley.errors import SettingError
 from copula_shirley.measure import Answer, Choice, Distances, Noise, Query, Rounds
-from copula_shirley.private_domain import SHARE
+from copula_shirley.private_domain import SHARE, closed
 from copula_shirley.private_vine import PrivateVine
 from copula_shirley.rounds import learn
 from copula_shirley.schema import Schema
@@ -94,6 +94,8 @@ def plan(
         raise SettingError(f"n ({n!r}) must be a positive whole number of rows")
     model = PrivateVine(epsilon, delta, **settings)
     model._check_settings(schema)
+    model._check_bought(schema)
+    schema = closed(schema)
     problem = model.problem(schema, pool_seed=0, families=False)
     lines = [_line(query, answer, problem.noise, n) for query, answer in _rehearse(problem, n)]
     if problem.share < 1:

@@ -1,8 +1,9 @@
 """A domain that is paid for: bounds and categories bought with a share of the budget.
 
-For columns that nobody declared. What is taken for granted is their names and how they are stored
-(numbers, dates, anything else); whole numbers that pandas stores as floats because of one missing
-value are numbers all the same.
+For columns of which only name and kind are declared (``provenance: private``). Each value is read
+by itself as what the kind says (``copula_shirley.values``); one that is of another kind counts as
+missing. Where the kind itself was drafted from the rows, or taken from how pandas stores a column,
+one row could have changed it: the ledger records that as unprotected.
 
 - **Numbers**: extreme quantiles are read off a noisy histogram of magnitudes (powers of two of
   either sign): bounds are the ends of the outermost magnitudes that rise above the noise. At most
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +34,7 @@ from copula_shirley import domain
 from copula_shirley.domain import FloatArray
 from copula_shirley.measure import Discovery, Key, Noise, Rounds, Tables
 from copula_shirley.schema import Column, Schema, check_table
+from copula_shirley.values import absent, label_of
 
 Storage = Literal["number", "date", "category"]
 #: Share of the budget that buys the domain; and of delta, for categories.
@@ -63,22 +65,29 @@ STORAGES: dict[str, Storage] = {
 class RawRecords:
     """Columns as they are stored. Everything in here is private.
 
-    A value of another kind than its column counts as missing, by itself.
+    A value of another kind than its column counts as missing, by itself
+    (``copula_shirley.values``).
+
+    Parameters
+    ----------
+    table : DataFrame
+    stored : dict
+        How each column is looked at.
+    columns : dict of Column
+        Their kinds, and the formats of dates.
     """
 
     def __init__(
-        self,
-        table: pd.DataFrame,
-        stored: Mapping[str, Storage],
-        formats: Mapping[str, str | None] | None = None,
+        self, table: pd.DataFrame, stored: Mapping[str, Storage], columns: Mapping[str, Column]
     ) -> None:
         self._rows = len(table)
-        formats = formats or {}
         self.numbers = {
-            n: _numbers(table[n], s, formats.get(n)) for n, s in stored.items() if s in _NUMERIC
+            n: _numbers(table[n], s, columns[n].format) for n, s in stored.items() if s in _NUMERIC
         }
-        self.labels = {n: _labels(table[n]) for n, s in stored.items() if s == "category"}
-        self.missing = {name: table[name].isna().to_numpy() for name in stored}
+        self.labels = {
+            n: _labels(table[n], columns[n].kind) for n, s in stored.items() if s == "category"
+        }
+        self.missing = {name: absent(table[name]) for name in stored}
 
     def __len__(self) -> int:
         return self._rows
@@ -87,16 +96,19 @@ class RawRecords:
 _NUMERIC = ("number", "date")
 
 
-def storage_of(series: pd.Series) -> Storage:
-    """How a column is stored, whatever single rows hold."""
-    if isinstance(series.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(series.dtype):
-        return "category"
-    if pd.api.types.is_numeric_dtype(series.dtype):
-        return "number"
-    return "date" if pd.api.types.is_datetime64_any_dtype(series.dtype) else "category"
+def _kind_of(series: pd.Series) -> str:
+    """The kind of a column by its dtype, which can be a fact about single rows."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "categorical"
+    if pd.api.types.is_bool_dtype(dtype):
+        return "boolean"
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return "datetime"
+    return "integer" if pd.api.types.is_numeric_dtype(dtype) else "categorical"
 
 
-def _numbers(series: pd.Series, stored: Storage, text_format: str | None = None) -> FloatArray:
+def _numbers(series: pd.Series, stored: Storage, text_format: str | None) -> FloatArray:
     """Numbers, or days since 1970; NaN where missing or of another kind."""
     if stored == "number":
         values = _finite(series)
@@ -113,32 +125,9 @@ def _finite(series: pd.Series) -> FloatArray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _labels(series: pd.Series) -> pd.Series:
+def _labels(series: pd.Series, kind: str) -> pd.Series:
     """Categories as texts, whole numbers and truth values; None where missing or no category."""
-    return pd.Series([label_of(value) for value in series], series.index, dtype=object)
-
-
-def label_of(value: Any) -> Any:
-    """A value as a category: 1.0 and "1" are 1, what can be none is None.
-
-    Each by itself: in a CSV file one odd text makes texts of all numbers of its column.
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, str):
-        if value in ("True", "False"):
-            return value == "True"
-        if not value.isprintable() and any("\ud800" <= c <= "\udfff" for c in value):
-            return None  # half of a character
-        short = len(value) <= 15 and value.removeprefix("-").isdecimal()
-        return int(value) if short and str(int(value)) == value else value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        value = int(value) if value == int(value) else value
-    if isinstance(value, bool) or (isinstance(value, int | float) and abs(value) <= 2.0**53):
-        return value
-    return None
+    return pd.Series([label_of(value, kind) for value in series], series.index, dtype=object)
 
 
 # -- keys: public functions of a row ---------------------------------------------
@@ -269,18 +258,23 @@ class RestKey:
 
 
 def undeclared(table: pd.DataFrame) -> Schema:
-    """A schema that knows how columns are stored and nothing else, for domains to be bought."""
+    """A schema without bounds and categories, its kinds drafted from how the columns are stored."""
     check_table(table)
-    stand_ins: dict[Storage, dict[str, Any]] = {
-        "number": {"kind": "integer", "minimum": 0, "maximum": 1},
-        "date": {"kind": "datetime", "minimum": "1970-01-01", "maximum": "1970-01-02"},
-        "category": {"kind": "categorical", "categories": (OTHER,)},
-    }
     return Schema(
-        tuple(
-            Column(str(name), provenance="drafted", **stand_ins[storage_of(table[name])])
-            for name in table.columns
-        )
+        tuple(Column(str(n), _kind_of(table[n]), provenance="drafted") for n in table.columns)
+    )
+
+
+def closed(schema: Schema) -> Schema:
+    """The schema with the smallest of domains where there is none yet, for plans."""
+    least: dict[str, dict[str, Any]] = {
+        "integer": {"minimum": 0, "maximum": 1},
+        "continuous": {"minimum": 0, "maximum": 1},
+        "datetime": {"minimum": "1970-01-01", "maximum": "1970-01-02"},
+        "categorical": {"categories": (OTHER,)},
+    }
+    return replace(
+        schema, columns=tuple(replace(c, **least[c.kind]) if c.open else c for c in schema)
     )
 
 
@@ -395,20 +389,26 @@ def _listed(name: str, kept: list[Any], rest: bool, missing: bool) -> Column:
     )
 
 
-def brought_in(table: pd.DataFrame, columns: Mapping[str, Column]) -> pd.DataFrame:
+def brought_in(
+    table: pd.DataFrame, records: RawRecords, columns: Mapping[str, Column]
+) -> pd.DataFrame:
     """The table inside a bought domain; each value by itself, so neighbours stay neighbours."""
-    table = table.copy()
-    for name, column in columns.items():
-        table[name] = _inside(table[name], column)
-    return table
+    inside = {
+        name: _listed_values(records, column)
+        if name in records.labels
+        else _inside(table[name], column)
+        for name, column in columns.items()
+    }
+    return table.assign(**inside)
+
+
+def _listed_values(records: RawRecords, column: Column) -> pd.Series:
+    labels = records.labels[column.name]
+    found = labels.where(labels.isin(list(column.categories)), column.other)
+    return found.where(~records.missing[column.name], None) if column.missing else found
 
 
 def _inside(series: pd.Series, column: Column) -> pd.Series:
-    if column.kind == "categorical":
-        labels = _labels(series)
-        known = labels.isin(list(column.categories))
-        found = labels.where(known, column.other)
-        return found.where(series.notna(), None) if column.missing else found
     if column.kind == "datetime":
         moments = domain.stamps(series, column.format)
         inside = moments.clip(column.minimum, column.maximum).dt.floor(str(column.resolution))

@@ -52,6 +52,10 @@ MOST_CLASSES = 32
 NO_LIMIT = 10_000
 #: Shares of less would not be told apart from rounding.
 LEAST_EPSILON = 1e-5
+DRAFTED_KIND = (
+    "its kind was read off the data, where one row can change it; set provenance: private if you "
+    "know the kind"
+)
 
 
 class PrivateVine(Generator):
@@ -77,10 +81,11 @@ class PrivateVine(Generator):
     tilt : bool
         Measure tables beyond the vine and bring drawn rows nearer to them.
     domain : {"declared", "private"}
-        Where bounds and categories come from. "private" buys those that nobody declared, of
-        columns that the schema marks as drafted, with a tenth of the budget
-        (``copula_shirley.private_domain``); without a schema it buys them all. Categories need
-        a delta.
+        Where bounds and categories come from. "private" buys those of columns that the schema
+        marks as private, with a tenth of the budget (``copula_shirley.private_domain``); the kinds
+        are still declared, say by ``Schema.of_kinds``. It buys those of drafted columns, too, and
+        without a schema of all; but then their kinds were read off the rows, which the ledger
+        calls unprotected. Categories need a delta.
     on_unknown : {"refuse", "clip"}
         What to do with values outside the schema.
     random_state : None, int or Generator
@@ -142,8 +147,9 @@ class PrivateVine(Generator):
         if schema is None and self.domain != "private":
             raise SchemaError(
                 "schema (None) must be a Schema: bounds and categories read off the rows are not "
-                "private. Declare one, or buy it with domain='private', or accept "
-                "Schema.draft(table), which the ledger will call unprotected"
+                "private. Declare one, or declare the kinds (Schema.of_kinds) and buy the rest "
+                "with domain='private', or accept Schema.draft(table), which the ledger will call "
+                "unprotected"
             )
         return super().fit(
             table, undeclared(table) if schema is None else schema, progress=progress
@@ -193,7 +199,9 @@ class PrivateVine(Generator):
                 )
 
     def _to_buy(self, schema: Schema) -> tuple[str, ...]:
-        return schema.drafted if self.domain == "private" else ()
+        if self.domain != "private":
+            return ()
+        return tuple(c.name for c in schema if c.provenance != "declared")
 
     def _storages(self, schema: Schema) -> dict[str, Storage]:
         """How the columns are stored whose domain is to be bought."""
@@ -226,12 +234,15 @@ class PrivateVine(Generator):
         self._written, self._stored = Transcript(), stored
         if not bought:
             return table, schema, ledger
-        raw = RawRecords(table, stored, {c.name: c.format for c in schema})
+        for name in schema.drafted:
+            ledger.record_unprotected("domain", name, DRAFTED_KIND)
+        raw = RawRecords(table, stored, {c.name: c for c in schema})
         noise = self._noise(schema)
         measure = Measure(raw, ledger, self._source, noise, self._written)
         columns = run(learn_domain(stored, self.target, noise), measure)
         schema = _with_columns(schema, columns)
-        return brought_in(table, {name: schema[name] for name in columns}), schema, ledger
+        inside = brought_in(table, raw, {name: schema[name] for name in columns})
+        return inside, schema, ledger
 
     def _check_delta(self, stored: Mapping[str, Storage]) -> None:
         listed = [name for name, storage in stored.items() if storage == "category"]
@@ -310,7 +321,7 @@ class PrivateVine(Generator):
         return max(1, round(self._model.total))
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
-        return domains.private_storage(column, series)
+        return domains.private_storage(column)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         queries, arrays = self.transcript_.state()

@@ -217,6 +217,7 @@ class ReleaseLedger:
         if not isinstance(schema, Schema):
             raise SettingError("schema (None) must be a Schema: without one nothing is proved")
         generator._check_settings(schema)
+        generator._check_bought(schema)
         if not (generator.publishable and generator.provable):
             raise BudgetError(
                 f"releases: model ({name!r}) proves nothing, so no sum can hold it; see "
@@ -231,11 +232,11 @@ class ReleaseLedger:
             raise BudgetError(
                 "releases: the fit is seeded (for experiments, not for release); leave the seed out"
             )
-        bought = getattr(generator, "domain", "declared") == "private"
-        if schema.drafted and not bought:
+        if schema.drafted:
             raise BudgetError(
-                f"releases: the domain of column {schema.drafted[0]!r} was drafted from the data, "
-                "so nothing is proved; declare it, or buy it with domain 'private'"
+                f"releases: kind and domain of column {schema.drafted[0]!r} were drafted from the "
+                "data, so nothing is proved; declare them, or the kind alone with provenance "
+                "private, and buy the rest with domain 'private'"
             )
         if schema.person is not None and schema.person_provenance == "drafted":
             raise BudgetError(
@@ -261,6 +262,7 @@ class ReleaseLedger:
         if not (opened.zcdp and isinstance(generator, PrivateVine)):
             return Cost(epsilon, delta)
         # what fails with a small chance is part of delta, so this rho is not too small
+        bought = bool(generator._to_buy(schema))
         return Cost(epsilon, delta, rho_of(epsilon, delta), delta * DELTA_SHARE * bought)
 
     def _append(self, entry: dict[str, Any], cost: Cost | None = None) -> int:

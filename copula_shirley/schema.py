@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
-import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,8 @@ from yaml.scanner import Scanner
 from copula_shirley import domain
 from copula_shirley.errors import SchemaError
 from copula_shirley.files import read_text
+from copula_shirley.values import absent
+from copula_shirley.values import shown as _shown
 
 KINDS = ("categorical", "boolean", "integer", "continuous", "datetime")
 PROVENANCES = ("declared", "drafted", "private")
@@ -74,7 +75,10 @@ class Column:
     missing : bool
         Values may be missing.
     provenance : {"declared", "drafted", "private"}
-        Where the domain came from: documentation, the data, or noisy counts that were paid for.
+        Where kind and domain came from: documentation; the data; or, with "private", the kind
+        from documentation and bounds and categories from noisy counts that are paid for
+        (``PrivateVine(domain="private")``). Before they are bought such a column may be *open*:
+        without categories, or without minimum and maximum.
 
     Examples
     --------
@@ -116,12 +120,12 @@ class Column:
             if not isinstance(getattr(self, field), bool):
                 raise self._error(field, getattr(self, field), "must be true or false")
         self._check_only_known_fields()
-        if self.kind == "categorical":
-            self._check_categories()
-        elif self.kind == "datetime":
-            self._check_datetime()
-        elif self.kind != "boolean":
-            self._check_numeric()
+        checks = {
+            "categorical": self._check_categories,
+            "boolean": lambda: None,
+            "datetime": self._check_datetime,
+        }
+        (self._check_open if self.open else checks.get(self.kind, self._check_numeric))()
 
     def _error(self, field: str, value: Any, rule: str) -> SchemaError:
         return SchemaError(f"column {_shown(self.name)}: {field} ({_shown(value)}) {rule}")
@@ -140,6 +144,21 @@ class Column:
             value = getattr(self, field.name)
             if value is not field.default and value != field.default:
                 raise self._error(field.name, value, f"does not apply to kind {self.kind}")
+
+    @property
+    def open(self) -> bool:
+        """Whether bounds or categories are still to be bought."""
+        if self.provenance == "declared":
+            return False
+        if self.kind == "categorical":
+            return not self.categories
+        return self.kind != "boolean" and self.minimum is None and self.maximum is None
+
+    def _check_open(self) -> None:
+        for field in ("ordered", "other", "resolution", "cells", "special"):
+            if getattr(self, field) not in (None, False, ()):
+                rule = "must be left out where bounds and categories are"
+                raise self._error(field, getattr(self, field), rule)
 
     def _check_categories(self) -> None:
         if not self.categories:
@@ -367,8 +386,19 @@ class Schema:
             raise SchemaError("the table has no rows; at least one is needed")
 
     def _check_people_are_named(self, table: pd.DataFrame) -> None:
-        if self.person is not None and table[self.person].isna().any():
+        if self.person is None:
+            return
+        people = table[self.person]
+        if absent(people).any():
             raise SchemaError(f"person column {self.person!r}: every row must name its person")
+        if people.dtype.kind == "f" and people.abs().max() >= LARGEST_EXACT_INTEGER:
+            # as doubles, which one odd number makes of all, different people may be equal
+            rule = "numbers of people must lie within 2**53 of zero; store them as texts"
+            raise SchemaError(f"person column {self.person!r}: {rule}")
+        if people.dtype == object and any(
+            isinstance(v, list | dict | set | np.ndarray) for v in people
+        ):
+            raise SchemaError(f"person column {self.person!r}: people must be texts or numbers")
 
     def _check_person(self, table: pd.DataFrame) -> None:
         if self.person is not None and table[self.person].value_counts().max() > self.max_rows:
@@ -412,6 +442,23 @@ class Schema:
             return cls(columns, person, 1 if max_rows is None else max_rows)
         most = table[person].value_counts().max()
         return cls(columns, person, int(most), person_provenance="drafted")
+
+    @classmethod
+    def of_kinds(
+        cls, kinds: Mapping[str, str], *, person: str | None = None, max_rows: int = 1
+    ) -> Schema:
+        """Describe a table by the kinds of its columns alone.
+
+        Bounds, categories and whether values may be missing are bought by
+        ``PrivateVine(domain="private")``.
+
+        Examples
+        --------
+        >>> Schema.of_kinds({"age": "integer", "job": "categorical"})["age"].open
+        True
+        """
+        columns = (Column(name, kind, provenance="private") for name, kind in kinds.items())
+        return cls(tuple(columns), person, max_rows)
 
     # -- YAML -------------------------------------------------------------------
 
@@ -572,21 +619,6 @@ def _is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _shown(value: Any) -> str:
-    """A value in an error message: enough to find it, however large it is."""
-    try:
-        text = SHORT.repr(value)
-    except (ValueError, RecursionError):  # a number of 5,000 digits
-        text = f"<{type(value).__name__}>"
-    return text
-
-
-#: Values in messages are cut; an alias in YAML can make a small text very long.
-SHORT = reprlib.Repr()
-SHORT.maxlevel, SHORT.maxlist, SHORT.maxtuple = 3, 12, 12
-SHORT.maxstring = SHORT.maxother = SHORT.maxlong = 120
 
 
 def check_table(table: Any) -> None:

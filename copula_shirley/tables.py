@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from copula_shirley.domain import TEXT
 from copula_shirley.errors import SchemaError
 from copula_shirley.files import check_regular
 from copula_shirley.schema import Column, Schema
+from copula_shirley.values import number_of, reader_of
 
 CSV = (".csv",)
 PARQUET = (".parquet", ".pq")
@@ -24,6 +30,20 @@ MOST_COLUMNS = 10_000
 MOST_CELLS = 10**9
 #: Letters of one line of a CSV file; a single field has at most 131,072, Python's own limit.
 LONGEST_LINE = 2**24
+#: Lines of a CSV file that are in memory as texts at a time.
+BLOCK = 20_000
+#: Dtypes that can hold a gap, so that none changes them.
+NULLABLE: dict[Any, Any] = {
+    pa.bool_(): pd.BooleanDtype(),
+    pa.int8(): pd.Int8Dtype(),
+    pa.int16(): pd.Int16Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint8(): pd.UInt8Dtype(),
+    pa.uint16(): pd.UInt16Dtype(),
+    pa.uint32(): pd.UInt32Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+}
 #: A spreadsheet takes a text that begins so for a formula and runs it (OWASP, CSV injection).
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 #: pandas 3 reads decimals exactly and calls asking for it deprecated.
@@ -47,23 +67,36 @@ def read_table(
     """Read a table.
 
     In a CSV file only an empty field is a missing value, and whatever text
-    ``missing`` names: a category called "None" or "NA" stays one. Columns whose
-    schema lists texts are read as text, so that "007" is not 7.
+    ``missing`` names: a category called "None" or "NA" stays one.
+
+    With a schema every field of a CSV file is read by itself, by the kind of its
+    column: numbers, truth values and listed numbers are such, in columns of
+    dtype object, and what is none of them stays the text that it is; all else is
+    text. No row changes how another is read, nor a dtype
+    (``copula_shirley.values``). Without a schema pandas finds the types from all
+    rows together, which is no basis for a release.
     """
     check_regular(path, SchemaError)
     try:
         if check_extension(path) == "parquet":
-            return _read_parquet(path)
-        _check_header(path)
-        _check_fields(path)
-        table = pd.read_csv(
+            return _without_named(_read_parquet(path, schema), schema, missing)
+        if schema is not None:
+            return _read_fields(path, schema, missing)
+        _check_lines(path)
+        texts = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        # 01234 is a code and no number
+        codes: dict[Any, type] = {
+            name: str for name in texts if texts[name].str.match(r"0\d").any()
+        }
+        table: pd.DataFrame = pd.read_csv(
             path,
             keep_default_na=False,
             na_values=["", *missing],
-            dtype=_text_columns(path, schema),
+            dtype=codes,
             low_memory=False,
             **EXACT_FLOATS,
         )
+        return table
     except FileNotFoundError:
         raise SchemaError(f"{str(path)!r} does not exist") from None
     except OSError as error:
@@ -74,18 +107,74 @@ def read_table(
         raise SchemaError(f"{str(path)!r} is not a readable table: {_reason(error)}") from None
     except MemoryError:
         raise SchemaError(f"{str(path)!r} does not fit into the memory") from None
-    for column in schema or ():
-        if column.name not in table:
-            continue
-        if _listed_numbers(column):
-            table[column.name] = _as_listed(table[column.name], column)
-        elif column.kind in ("integer", "continuous"):
-            table[column.name] = _as_numbers(table[column.name])
-    return _whole(table, schema)
 
 
-def _read_parquet(path: str | Path) -> pd.DataFrame:
-    """A Parquet file whose sizes can be; a small one may say that it has a billion rows."""
+def _lines(file: TextIO) -> Iterator[list[str]]:
+    """Names of the columns, then the fields of each line, as many of them; blank lines are none."""
+    lines = (line for line in csv.reader(_short_lines(file), strict=True) if line)
+    names = next(lines, [])
+    _check_names(file.name, names)
+    yield [name or f"Unnamed: {i}" for i, name in enumerate(names)]  # as pandas names them
+    for line in lines:
+        if len(line) != len(names):
+            raise pd.errors.ParserError
+        yield line
+
+
+def _read_fields(path: str | Path, schema: Schema, missing: Sequence[str]) -> pd.DataFrame:
+    """A CSV file, each field read by itself by the kind of its column."""
+    columns = {column.name: column for column in schema}
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        lines = _lines(file)
+        names = next(lines)
+        readers = [reader_of(columns.get(name), missing) for name in names]
+        blocks: list[list[NDArray[np.object_]]] = [[np.empty(0, dtype=object)] for _ in names]
+        while block := list(islice(lines, BLOCK)):
+            for read, own, texts in zip(readers, blocks, zip(*block, strict=True), strict=True):
+                own.append(read(texts))
+    series = {
+        name: pd.Series(np.concatenate(own), dtype=_dtype(columns.get(name)))
+        for name, own in zip(names, blocks, strict=True)
+    }
+    return pd.DataFrame(series)
+
+
+def _dtype(column: Column | None) -> str:
+    """The dtype of a column of a CSV file: of texts where all that it can hold is text."""
+    if column is None or column.kind == "datetime":
+        return TEXT
+    listed = column.kind == "categorical" and all(isinstance(c, str) for c in column.categories)
+    return TEXT if listed else "object"
+
+
+def _without_named(
+    table: pd.DataFrame, schema: Schema | None, missing: Sequence[str]
+) -> pd.DataFrame:
+    """The table without the values that stand for missing ones: texts, and numbers by value."""
+    if not missing:
+        return table
+    numbers = {n for n in map(number_of, missing) if not math.isnan(n)}
+    kinds = {column.name: column.kind for column in schema or ()}
+
+    def named(value: Any, kind: str) -> bool:
+        if isinstance(value, str) and value in missing:
+            return True
+        return kind in ("integer", "continuous") and number_of(value) in numbers
+
+    for name in table.columns:
+        dtype = table[name].dtype
+        numeric = pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "b"
+        kind = kinds.get(name, "integer" if numeric else "categorical")
+        stands = np.array([named(value, kind) for value in table[name]], dtype=bool)
+        table[name] = table[name].mask(stands)
+    return table
+
+
+def _read_parquet(path: str | Path, schema: Schema | None) -> pd.DataFrame:
+    """A Parquet file whose sizes can be; a small one may say that it has a billion rows.
+
+    With a schema no row decides a dtype: whole numbers and truth values with gaps stay such.
+    """
     try:
         about = pq.read_metadata(path)
         if about.num_columns > MOST_COLUMNS:
@@ -97,46 +186,16 @@ def _read_parquet(path: str | Path) -> pd.DataFrame:
                 f"{str(path)!r}: rows ({about.num_rows:,}) times columns ({about.num_columns:,}) "
                 f"must be at most {MOST_CELLS:,}"
             )
-        return pd.read_parquet(path)
+        if schema is None:
+            return pd.read_parquet(path)
+        table: pd.DataFrame = pq.read_table(path).to_pandas(types_mapper=NULLABLE.get)
+        return table
     except (SchemaError, OSError, MemoryError):
         raise
     except Exception as error:  # what Arrow and pandas make of bent bytes
         raise SchemaError(
             f"{str(path)!r} is not a readable table: {type(error).__name__}"
         ) from None
-
-
-def _listed_numbers(column: Column) -> bool:
-    """Whether the categories are numbers or truth values and no texts."""
-    return bool(column.categories) and not any(isinstance(c, str) for c in column.categories)
-
-
-def _as_listed(series: pd.Series, column: Column) -> pd.Series:
-    """Texts as the categories that they spell, each by itself: one odd text changes no other."""
-    spelt = {str(category): category for category in column.categories}
-    spelt |= {str(float(c)): c for c in column.categories if not isinstance(c, bool)}
-    values = [spelt.get(value, value) if isinstance(value, str) else value for value in series]
-    return pd.Series(values, series.index, dtype=object).infer_objects()
-
-
-def _as_numbers(series: pd.Series) -> pd.Series:
-    """Texts as the numbers that they spell, each by itself: one odd text changes no other."""
-    if pd.api.types.is_numeric_dtype(series.dtype):
-        return series
-    numbers = pd.to_numeric(series, errors="coerce")
-    return series.astype(object).where(numbers.isna(), numbers)
-
-
-def _whole(table: pd.DataFrame, schema: Schema | None) -> pd.DataFrame:
-    """Whole numbers with gaps as such, which pandas reads as floats."""
-    for column in schema or ():
-        listed = column.categories or ("",)
-        whole = column.kind == "integer" or all(type(v) is int for v in listed)
-        if whole and column.name in table and table[column.name].dtype == float:
-            values = table[column.name]
-            if values.isna().any() and (values.dropna() % 1 == 0).all():
-                table[column.name] = values.astype("Int64")
-    return table
 
 
 def _reason(error: Exception) -> str:
@@ -152,11 +211,6 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}"
 
 
-def _header(path: str | Path) -> list[str]:
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        return next(csv.reader(_short_lines(file)), [])
-
-
 def _short_lines(file: TextIO) -> Iterator[str]:
     """The lines of a file; one that is longer than any of a table ends the reading."""
     while line := file.readline(LONGEST_LINE + 1):
@@ -165,38 +219,24 @@ def _short_lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _check_fields(path: str | Path) -> None:
+def _check_lines(path: str | Path) -> None:
+    """Refuse a file that ``_lines`` refuses, before pandas reads it."""
     with open(path, encoding="utf-8-sig", newline="") as file:
-        lines = (line for line in csv.reader(_short_lines(file), strict=True) if line)
-        width = len(next(lines, []))
-        if any(len(line) != width for line in lines):
-            raise pd.errors.ParserError
+        for _ in _lines(file):
+            pass
 
 
-def _check_header(path: str | Path) -> None:
+def _check_names(path: str, names: Sequence[str]) -> None:
     """Refuse duplicate columns, which pandas renames without a word, and other separators."""
-    names = _header(path)
+    if not names:
+        raise pd.errors.EmptyDataError
     if len(names) > MOST_COLUMNS:
-        raise SchemaError(f"{str(path)!r}: columns must be at most {MOST_COLUMNS:,}")
+        raise SchemaError(f"{path!r}: columns must be at most {MOST_COLUMNS:,}")
     if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
-        raise SchemaError(f"{str(path)!r} must separate its fields by commas, not by ; or tabs")
+        raise SchemaError(f"{path!r} must separate its fields by commas, not by ; or tabs")
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
-        raise SchemaError(f"column {twice!r} stands twice in {str(path)!r}; names must differ")
-
-
-def _text_columns(path: str | Path, schema: Schema | None) -> dict[Any, type]:
-    """Columns to read as text: texts, dates as text, and people ("007" is not 7)."""
-    if schema is None:
-        return _leading_zeros(path)
-    texts = {column.name for column in schema if column.format or column.categories}
-    return dict.fromkeys((texts | {schema.person}) & set(_header(path)), str)
-
-
-def _leading_zeros(path: str | Path) -> dict[Any, type]:
-    """Columns with texts such as 01234, which are codes and no numbers."""
-    texts = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    return {name: str for name in texts if texts[name].str.match(r"0\d").any()}
+        raise SchemaError(f"column {twice!r} stands twice in {path!r}; names must differ")
 
 
 def write_table(

@@ -31,6 +31,7 @@ NOT_APPLICABLE: dict[str, dict[str, str]] = {
         "dtypes": "unprotected: bins, encoder, output, vine",
         "person": "nothing is proved",
         "replay": "unprotected: bins, encoder, output, vine",
+        "reading": "unprotected: bins, encoder, output, vine",
         "no row in the file": "unprotected: bins, encoder, output, vine",
     },
     "uniform": {
@@ -46,6 +47,7 @@ NOT_APPLICABLE: dict[str, dict[str, str]] = {
         "no row in the file": "refuses to be saved",
         "dtypes": "unprotected: rows",
         "replay": "unprotected: rows",
+        "reading": "unprotected: rows",
         "no row in the model": "unprotected: rows",
     },
 }

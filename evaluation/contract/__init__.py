@@ -73,6 +73,7 @@ CHECKS: dict[str, Check] = {
     "seed stamped": Check(promises.seed_stamped),
     "exact noise": Check(promises.noise_exact),
     "replay": Check(neighbouring.replay_alike),
+    "reading": Check(neighbouring.read_alike),
     "cost": Check(promises.cost_charged),
     "no row in the file": Check(storage.no_row_in_file),
     "no row in the model": Check(storage.no_row_in_model),

@@ -12,21 +12,26 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from copula_shirley.schema import Schema
+from copula_shirley.errors import SchemaError
+from copula_shirley.schema import Column, Schema
+from copula_shirley.tables import read_table
 from copula_shirley.tape import ReplayError, Tape
+from evaluation.contract.cost import excess
 from evaluation.contract.report import NotApplicable
 from evaluation.contract.subject import HINT, Subject, excuse, takes
-from evaluation.contract.tables import Case, far_table, neighbours
+from evaluation.contract.tables import CANARY, Case, far_table, neighbours, table_of
 
 #: Seeds of the recorded fits, one for each direction.
 SEEDS = (1, 2)
+#: How dates are written in files.
+DATES = "%Y-%m-%dT%H:%M:%S.%f"
 
 
 @dataclass
@@ -50,6 +55,79 @@ def replay_alike(subject: Subject) -> None:
         found = difference(pair, subject)
         if found:
             excuse(ledger, f"when {pair.what}, {found}")
+
+
+@dataclass(frozen=True)
+class Read(Case):
+    """Rows as they were read, in the dtypes that reading gave them."""
+
+    read: pd.DataFrame
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The rows as they were read."""
+        return self.read
+
+
+def read_alike(subject: Subject) -> None:
+    """One row does not change how others are read, through files and frames."""
+    subject.need_seed()
+    subject.need_schema()
+    ledger = subject.ledger(subject.fitted())
+    for through, case, others in _readings(subject.case, ledger.neighbours):
+        start = subject.taped(SEEDS[0], case, f"read from {through}")
+        for what, other in others.items():
+            pair = _pair(subject, "", SEEDS[0], start, other)
+            if isinstance(pair.error, SchemaError):
+                continue  # refused, so nothing was read
+            # what one row changes beyond itself shows in counts, of which the noise hides one row
+            found = difference(pair, subject) or excess(pair.record, pair.again, pair.ledger)
+            if found:
+                excuse(ledger, f"when a row with {what} comes through a {through}, {found}")
+
+
+def _readings(case: Case, relation: str) -> Iterator[tuple[str, Case, dict[str, Case]]]:
+    """The case through a frame and a file, and with one row more, or another, that is odd."""
+    spelt = _spelt(case)
+    rows, schema = spelt.rows, spelt.schema
+    whole = rows[:-1] if relation == "replace-one" else rows
+    odd = {
+        "other spellings": {c.name: _other_spelling(c, rows[-1][c.name]) for c in schema},
+        "texts of no kind": {c.name: CANARY for c in schema},
+        "texts of many digits": {c.name: "9" * 401 for c in schema},
+    }
+    person = {} if schema.person is None else {schema.person: rows[-1][schema.person]}
+    more = {what: (*whole, {**row, **person}) for what, row in odd.items()}
+    if person and relation != "replace-one":  # in the place of a row of that person
+        more = {what: (*rows[:-1], added[-1]) for what, added in more.items()}
+    yield "frame", spelt, {what: Case(own, schema) for what, own in more.items()}
+    with tempfile.TemporaryDirectory() as folder:
+
+        def read(own: tuple[Any, ...]) -> Case:
+            path = Path(folder) / "table.csv"
+            table_of(own).to_csv(path, index=False)
+            return Read(own, schema, read_table(path, schema))
+
+        yield "file", read(rows), {what: read(own) for what, own in more.items()}
+
+
+def _spelt(case: Case) -> Case:
+    """The case with all dates as texts of a declared format, as a file has them."""
+    bare = [c for c in case.schema if c.kind == "datetime" and c.format is None]
+    columns = tuple(replace(c, format=DATES) if c in bare else c for c in case.schema)
+    rows = [dict(row) for row in case.rows]
+    for row in rows:
+        for column in bare:
+            value = row[column.name]
+            row[column.name] = None if pd.isna(value) else pd.Timestamp(value).strftime(DATES)
+    return Case(tuple(rows), replace(case.schema, columns=columns))
+
+
+def _other_spelling(column: Column, value: Any) -> Any:
+    """The same value, written as nobody else writes it."""
+    if value is None or pd.isna(value) or column.kind in ("datetime", "categorical"):
+        return value
+    return str(value).upper() if column.kind == "boolean" else f" {float(value)!r}"
 
 
 def pairs(subject: Subject) -> Iterator[Pair]:

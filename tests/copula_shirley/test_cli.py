@@ -20,9 +20,9 @@ import pytest
 
 from copula_shirley import CopulaShirley, cli, load
 from copula_shirley.artefact import HEADER
+from copula_shirley.domain import private_storage
 from copula_shirley.errors import PrivacyWarning
 from copula_shirley.schema import Column, Schema
-from copula_shirley.tables import read_table
 
 SCHEMA = Schema(
     (
@@ -219,7 +219,7 @@ def test_fit_sample_and_inspect(place: Place) -> None:
     assert (drawn.code, drawn.out, drawn.err) == (0, "", "")
     table = pd.read_parquet(place.folder / "out.parquet")
     assert len(table) == 200
-    assert table.dtypes.tolist() == read_table(place.data, SCHEMA).dtypes.tolist()
+    assert [str(dtype) for dtype in table.dtypes] == [private_storage(c) for c in SCHEMA]
     SCHEMA.validate(table)
 
     shown = shirley("inspect", "m.shirley", **where)
@@ -257,7 +257,9 @@ def test_synthesize_from_parquet_to_parquet(place: Place) -> None:
     done = shirley("synthesize", *words, folder=place.folder)
     assert (done.code, done.out, done.err) == (0, "", "")
     synthetic = pd.read_parquet(place.folder / "out.parquet")
-    assert synthetic.dtypes.tolist() == table.dtypes.tolist()
+    # whole numbers of a file are read as nullable ones, whether or not one is missing
+    read = [str(dtype).replace("int64", "Int64") for dtype in table.dtypes]
+    assert [str(dtype) for dtype in synthetic.dtypes] == read
     SCHEMA.validate(synthetic)
 
 

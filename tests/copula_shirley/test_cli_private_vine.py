@@ -113,8 +113,13 @@ def test_what_a_draft_leaves_open_is_bought(
 ) -> None:
     """One odd text in a column of numbers is one missing value and changes no other row."""
     assert shirley(monkeypatch, "schema data.csv -o draft.yaml") == 0
+    draft = Path("draft.yaml").read_text(encoding="utf-8")
+    known = draft.replace("provenance: drafted", "provenance: private")
+    Path("draft.yaml").write_text(known, encoding="utf-8")
     with Path("data.csv").open("a", encoding="utf-8") as file:
         file.write("x,law,12.5,True,low,1\n")
+    assert shirley(monkeypatch, "fit data.csv --schema draft.yaml -q -o model.shirley") == 2
+    assert "'age': provenance (private) means" in capsys.readouterr().err
     words = "fit data.csv --schema draft.yaml --domain private --epsilon 50 -q -o model.shirley"
     assert shirley(monkeypatch, words) == 0
     capsys.readouterr()

@@ -14,20 +14,25 @@ from copula_shirley.noise import SeededNoise
 from copula_shirley.privacy import histogram_sensitivity
 from copula_shirley.private_domain import (
     OTHER,
+    STORAGES,
     GrainKey,
     LabelKey,
     MagnitudeKey,
     RawRecords,
     brought_in,
     label_of,
-    storage_of,
     undeclared,
 )
 
 
 def raw(**columns: list[object]) -> RawRecords:
-    table = pd.DataFrame(columns)
-    return RawRecords(table, {name: storage_of(table[name]) for name in table})
+    return records_of(pd.DataFrame(columns))
+
+
+def records_of(table: pd.DataFrame, schema: Schema | None = None) -> RawRecords:
+    schema = schema or undeclared(table)
+    kinds = {c.name: STORAGES[c.kind] for c in schema}
+    return RawRecords(table, kinds, {c.name: c for c in schema})
 
 
 def test_magnitudes_by_hand() -> None:
@@ -78,14 +83,9 @@ def test_one_row_does_not_change_how_other_dates_are_read(
 ) -> None:
     """pandas.to_datetime settles format, zone and unit for a whole column."""
     for values in ([odd, *usual], [*usual, odd]):
-        found, alone = (
-            RawRecords(
-                pd.DataFrame({"x": pd.Series(rows, dtype=object)}),
-                {"x": "date"},
-                {"x": text_format},
-            )
-            for rows in (values, usual)
-        )
+        asked = Schema((Column("x", "datetime", format=text_format, provenance="private"),))
+        tables = [pd.DataFrame({"x": pd.Series(rows, dtype=object)}) for rows in (values, usual)]
+        found, alone = (records_of(table, asked) for table in tables)
         for key in (MagnitudeKey("x"), GrainKey("x", date=True)):
             counts = [np.bincount(key.cells(r), minlength=key.shape[0]) for r in (found, alone)]
             assert np.abs(counts[0] - counts[1]).sum() == 1
@@ -99,8 +99,8 @@ def test_one_row_does_not_change_how_other_dates_are_read(
             format=text_format,
         )
         mine, others = (
-            brought_in(pd.DataFrame({"x": pd.Series(rows, dtype=object)}), {"x": column})["x"]
-            for rows in (values, usual)
+            brought_in(table, records, {"x": column})["x"]
+            for table, records in zip(tables, (found, alone), strict=True)
         )
         kept = mine.drop(values.index(odd)).reset_index(drop=True)
         pd.testing.assert_series_equal(kept, others, check_dtype=False)
@@ -177,7 +177,7 @@ def test_a_category_of_one_unit_is_released_with_a_chance_of_delta(neighbours: s
     table = pd.DataFrame(
         {name: [*["common"] * 500, *(f"own {i}" for i in range(k))] for name in "ab"}
     )
-    records = RawRecords(table, dict.fromkeys("ab", "category"))
+    records = records_of(table)
     noise = Noise(budget, histogram_sensitivity(neighbours, k), failing)
     source, failures = SeededNoise(np.random.default_rng(3)), 0
     for _ in range(2000):
@@ -195,17 +195,24 @@ def test_each_value_is_brought_in_by_itself() -> None:
         "c": Column("c", "categorical", categories=("a", OTHER), other=OTHER, missing=True),
     }
     table = pd.DataFrame({"x": [3.2, 99.0, np.nan], "c": ["a", "b", None]})
-    inside = brought_in(table, columns)
+    inside = brought_in(table, records_of(table), columns)
     assert inside["x"].tolist() == [3, 7, 0]
     assert inside["c"].tolist()[:2] == ["a", OTHER] and inside["c"].isna().tolist()[2]
-    whole = brought_in(table.iloc[:1], columns)
+    whole = brought_in(table.iloc[:1], records_of(table.iloc[:1]), columns)
     assert whole["x"].tolist() == [3]
+
+
+def kinds_of(table: pd.DataFrame) -> Schema:
+    """Kinds that the curator vouches for."""
+    return Schema.of_kinds({c.name: c.kind for c in undeclared(table)})
 
 
 @pytest.fixture
 def bought(people: pd.DataFrame) -> PrivateVine:
     table = pd.concat([people] * 10, ignore_index=True)
-    return PrivateVine(20.0, domain="private", target="rich", random_state=0).fit(table)
+    return PrivateVine(20.0, domain="private", target="rich", random_state=0).fit(
+        table, kinds_of(table)
+    )
 
 
 def test_a_domain_is_bought_out_of_the_same_budget(bought: PrivateVine) -> None:
@@ -245,8 +252,8 @@ def test_a_rare_category_is_not_shown(people: pd.DataFrame, tmp_path: Path) -> N
 
 
 def test_declared_columns_stay_declared(people: pd.DataFrame, people_schema: Schema) -> None:
-    drafted = Schema.draft(people)
-    mixed = Schema(tuple(people_schema[c.name] if c.name == "age" else c for c in drafted))
+    kinds = kinds_of(people)
+    mixed = Schema(tuple(people_schema[c.name] if c.name == "age" else c for c in kinds))
     model = PrivateVine(2.0, domain="private", random_state=0).fit(people, mixed)
     assert model.ledger_.domains["age"] == "declared"
     assert model.schema_["age"] == people_schema["age"]

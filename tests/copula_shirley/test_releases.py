@@ -143,7 +143,8 @@ PERSON = Schema(SCHEMA.columns, person="who", max_rows=2)
         (find_generator("real"), SCHEMA, "proves nothing"),
         (lambda: PrivateVine(None), SCHEMA, "no budget"),
         (lambda: PrivateVine(1.0, random_state=0), SCHEMA, "seeded"),
-        (lambda: PrivateVine(1.0), DRAFTED, "'age' was drafted"),
+        (lambda: PrivateVine(1.0), DRAFTED, "'age' were drafted"),
+        (lambda: PrivateVine(1.0, domain="private"), DRAFTED, "'age' were drafted"),
         (lambda: PrivateVine(1.0, neighbours="replace-one"), SCHEMA, "neighbours"),
         (lambda: PrivateVine(1.0), PERSON, "unit"),
         (lambda: PrivateVine(3.0), SCHEMA, "above the cap"),
@@ -160,7 +161,8 @@ def test_what_does_not_add_up_is_refused(
 
 
 def test_a_bought_domain_is_no_drafted_one(path: Path) -> None:
-    with ReleaseLedger.open(path).reserve(PrivateVine(1.0, domain="private"), DRAFTED) as r:
+    kinds = Schema.of_kinds({c.name: c.kind for c in DRAFTED})
+    with ReleaseLedger.open(path).reserve(PrivateVine(1.0, domain="private"), kinds) as r:
         r.fit(rows())
     (release,) = ReleaseLedger.open(path).releases
     assert release.cost.failing == pytest.approx(1e-10) and release.state == "settled"

@@ -140,7 +140,7 @@ WRONG = {
     "integer too small": ("age", -4711, "[0, 120]"),
     "fraction": ("age", 47.11, "whole number"),
     "text in an integer column": ("age", "quarry4711", "numbers in [0, 120]"),
-    "digits as text": ("age", "47", "numbers in [0, 120]"),
+    "too large digits as text": ("age", "4711", "[0, 120]"),
     "infinite integer": ("age", math.inf, "[0, 120]"),
     "number too large": ("pay", 47110.5, "[0, 9999.5]"),
     "number too small": ("pay", -0.4711, "[0, 9999.5]"),

@@ -339,6 +339,15 @@ class DtypeOfARow(DPHistogram):
         return domain.storage(column, series)
 
 
+class TypesAWholeColumn(DPHistogram):
+    """Columns are read as the type that all their rows have together, as pandas infers it."""
+
+    def _enter(self, table, schema, rng):  # type: ignore[no-untyped-def]
+        if table["age"].infer_objects().dtype == object:
+            table = table.assign(age=schema["age"].minimum)
+        return super()._enter(table, schema, rng)
+
+
 # -- what stays behind -----------------------------------------------------------------------
 
 
@@ -489,6 +498,7 @@ STRUCTURAL: dict[str, tuple[Any, str]] = {
     "encoder outside the ledger": (EncoderOutside, "replay"),
     "setting chosen on raw data": (on(SettingFromRows, neighbours="add-remove"), "replay"),
     "score computed with raw margins": (RawMargins, "replay"),
+    "one row types a whole column": (TypesAWholeColumn, "reading"),
     "dtype that betrays a row": (DtypeOfARow, "dtypes"),
     "raw frame kept in the model": (KeepsTheFrame, "no row in the model"),
     "raw frame kept in a closure": (KeepsTheFrameInAClosure, "no row in the model"),
