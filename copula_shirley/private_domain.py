@@ -399,7 +399,7 @@ def brought_in(
         else _inside(table[name], column)
         for name, column in columns.items()
     }
-    return table.assign(**inside)
+    return pd.DataFrame({name: inside.get(name, table[name]) for name in table.columns})
 
 
 def _listed_values(records: RawRecords, column: Column) -> pd.Series:

@@ -221,10 +221,10 @@ class PrivateVine(Generator):
             table, schema, ledger = super()._enter(table, schema, rng)
         else:
             schema.check_columns(table)
-            table = schema.bound_people(table, self.on_unknown)
+            table = schema.bound_people(table, self.on_unknown).copy()
             for column in (c for c in schema if c.name not in bought):
                 if self.on_unknown == "clip":
-                    table = table.assign(**{column.name: domains.clip(column, table[column.name])})
+                    table[column.name] = domains.clip(column, table[column.name])
                 domains.check(column, table[column.name])
             ledger = self._open_ledger(schema)
         # nothing was refused: only now what an earlier fit left may go
