@@ -128,8 +128,8 @@ class Generator(BaseEstimator, ABC):
             if column.provenance == "private" and column.name not in self._to_buy(schema):
                 raise SchemaError(
                     f"column {column.name!r}: provenance (private) means that bounds and "
-                    "categories are bought, which PrivateVine(domain='private') alone does; or "
-                    "declare them, with provenance: declared"
+                    "categories are bought, which PrivateVine alone does, with domain 'private' "
+                    "(--domain private); or declare them, with provenance: declared"
                 )
 
     def _forget(self) -> None:
