@@ -34,6 +34,8 @@ Progress = Callable[[str, float], None]
 RandomState = int | np.random.Generator | None
 #: Rows drawn at a time; it bounds the memory of ``sample_chunks``.
 CHUNK = 50_000
+#: Rows of one sample, which is written in chunks.
+MOST_DRAWN = 2**40
 ENTRY_POINTS = "copula_shirley.generators"
 #: Letters of the reason why a file is refused.
 LONGEST_REASON = 300
@@ -125,7 +127,11 @@ class Generator(BaseEstimator, ABC):
         raise SettingError(f"given ({', '.join(given)}): a {self.name} model cannot be conditioned")
 
     def _size_to_keep(self, rows: int) -> int:
-        """The number of rows that the model remembers; it must not betray a private one."""
+        """The number of rows that the model remembers; it must not betray a private one.
+
+        Asked of a model that was read from a file, with the number in the file: the one that
+        follows from what was learnt, or else the same.
+        """
         return rows
 
     def _contradictions(self) -> list[str]:
@@ -228,8 +234,8 @@ class Generator(BaseEstimator, ABC):
         n = self.n_rows_ if n is None else n
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
             raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
-        if n > restoring.MOST_ROWS:
-            raise SettingError(f"n ({n!r:.30}) must be at most {restoring.MOST_ROWS}")
+        if n > MOST_DRAWN:
+            raise SettingError(f"n ({n!r:.30}) must be at most {MOST_DRAWN}")
         rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
         return self._chunks(int(n), rng, given)
 
@@ -334,6 +340,9 @@ def _checked(
     generator.n_rows_ = header["rows"]
     generator._sampling_rng = np.random.default_rng()
     generator._restore(header["model"], arrays)
+    noisy = generator._size_to_keep(header["rows"])
+    if noisy != header["rows"]:
+        raise ArtefactError(f"its number of rows ({header['rows']:,}) must be the noisy one, {noisy:,}")
     generator.ledger_ = Ledger.from_dict(header["ledger"])
     generator._card = header.get("card")
     if generator._card is None:  # older than the card: what made it was not written down

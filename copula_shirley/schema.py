@@ -43,6 +43,9 @@ LARGEST_NUMBER = 2**1000
 #: Integers beyond this are not exact as floats, in which the pipeline computes.
 LARGEST_EXACT_INTEGER = 2**53
 
+#: Columns of a table: a vine has a pair copula for each two of them.
+MOST_COLUMNS = 10_000
+
 OnUnknown = Literal["refuse", "clip"]
 
 
@@ -291,6 +294,9 @@ class Schema:
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
             raise SchemaError(f"column {twice!r} is described twice")
+        if len(names) > MOST_COLUMNS:
+            raise SchemaError(f"columns ({len(names):,}) must be at most {MOST_COLUMNS:,}")
+        self._check_cells()
         if self.person in names:
             raise SchemaError(
                 f"person column ({self.person!r}) must not be described among the columns"
@@ -300,6 +306,17 @@ class Schema:
         if self.person_provenance not in ("declared", "drafted"):
             raise SchemaError(
                 f"person provenance ({self.person_provenance!r}) must be declared or drafted"
+            )
+
+    def _check_cells(self) -> None:
+        """Refuse more cells than a model can hold, before any of them is made."""
+        sizes = {column.name: domain.most_cells(column) for column in self.columns}
+        total, widest = sum(sizes.values()), max(sizes, key=lambda name: sizes[name])
+        if total > domain.LARGEST_DOMAIN:
+            raise SchemaError(
+                f"cells of all columns together ({total:,}) must be at most "
+                f"{domain.LARGEST_DOMAIN:,}; column {widest!r} alone has {sizes[widest]:,}: give "
+                "it fewer cells or categories"
             )
 
     @property

@@ -14,12 +14,10 @@ import pyarrow.parquet as pq
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.files import check_regular
-from copula_shirley.schema import Column, Schema
+from copula_shirley.schema import MOST_COLUMNS, Column, Schema
 
 CSV = (".csv",)
 PARQUET = (".parquet", ".pq")
-#: Columns of a table: a vine has a pair copula for each two of them.
-MOST_COLUMNS = 10_000
 #: Cells of a Parquet file, which can say a lot in few bytes; as numbers they have 8 GB.
 MOST_CELLS = 10**9
 #: Letters of one line of a CSV file; a single field has at most 131,072, Python's own limit.
