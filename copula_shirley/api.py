@@ -342,7 +342,7 @@ def _checked(
     generator._restore(header["model"], arrays)
     noisy = generator._size_to_keep(header["rows"])
     if noisy != header["rows"]:
-        raise ArtefactError(f"its number of rows ({header['rows']:,}) must be the noisy one, {noisy:,}")
+        raise ArtefactError(f"its rows ({header['rows']:,}) must be the noisy number, {noisy:,}")
     generator.ledger_ = Ledger.from_dict(header["ledger"])
     generator._card = header.get("card")
     if generator._card is None:  # older than the card: what made it was not written down

@@ -30,6 +30,7 @@ from yaml.scanner import Scanner
 from copula_shirley import domain
 from copula_shirley.errors import SchemaError
 from copula_shirley.files import read_text
+from copula_shirley.texts import odd_character
 
 KINDS = ("categorical", "boolean", "integer", "continuous", "datetime")
 PROVENANCES = ("declared", "drafted", "private")
@@ -40,11 +41,15 @@ LARGEST_YAML = 2**24
 MOST_NODES = 2_000_000
 #: Whole numbers of YAML; larger ones cannot be printed nor become floats.
 LARGEST_NUMBER = 2**1000
+#: Letters of a number of YAML. Those of base 60 (1:00:00) take time by the square of their number.
+LONGEST_NUMBER = 1_000
 #: Integers beyond this are not exact as floats, in which the pipeline computes.
 LARGEST_EXACT_INTEGER = 2**53
 
 #: Columns of a table: a vine has a pair copula for each two of them.
 MOST_COLUMNS = 10_000
+
+NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 OnUnknown = Literal["refuse", "clip"]
 
@@ -107,9 +112,8 @@ class Column:
             object.__setattr__(self, field, tuple(_plain_number(v) for v in value))
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"column name ({_shown(self.name)}) must be a non-empty text")
-        for text in (self.name, *(c for c in self.categories if isinstance(c, str))):
-            if not _is_text(text):
-                raise SchemaError(f"column {self.name!r}: {text!r} holds half of a character")
+        check_name("column name", self.name)
+        self._check_texts()
         if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise self._error("kind", self.kind, f"must be one of {', '.join(KINDS)}")
         if self.provenance not in PROVENANCES:
@@ -128,6 +132,18 @@ class Column:
 
     def _error(self, field: str, value: Any, rule: str) -> SchemaError:
         return SchemaError(f"column {_shown(self.name)}: {field} ({_shown(value)}) {rule}")
+
+    def _check_texts(self) -> None:
+        """Refuse values that would steer the terminal on which they are shown."""
+        for field in ("categories", "other", "format", "resolution"):
+            value = getattr(self, field)
+            for text in value if isinstance(value, tuple) else (value,):
+                odd = odd_character(text, spaces=True) if isinstance(text, str) else None
+                if odd:
+                    raise SchemaError(
+                        f"column {self.name!r}: {field} ({text!a:.120}) must hold no control "
+                        f"character but tabs and line ends, not {odd}"
+                    )
 
     def _check_only_known_fields(self) -> None:
         allowed = {
@@ -294,6 +310,8 @@ class Schema:
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
             raise SchemaError(f"column {twice!r} is described twice")
+        if self.person is not None:
+            check_name("person column", self.person)
         if len(names) > MOST_COLUMNS:
             raise SchemaError(f"columns ({len(names):,}) must be at most {MOST_COLUMNS:,}")
         self._check_cells()
@@ -471,7 +489,7 @@ class Schema:
         text = yaml.safe_dump(
             self.to_dict(),
             sort_keys=False,
-            allow_unicode="\\x85" not in repr(self),
+            allow_unicode=True,
             default_flow_style=None,
             width=100,
         )
@@ -529,6 +547,8 @@ class _Loader(Composer, _Events, SafeConstructor, Resolver):
         else:
             self._said += 1
             self._sizes[id(node)] = self._said - before
+        if node is not None and len(node.value) > LONGEST_NUMBER and node.tag in NUMBER_TAGS:
+            raise SchemaError(f"YAML holds a number of more than {LONGEST_NUMBER:,} letters")
         if self._said > MOST_NODES:
             raise SchemaError(f"YAML says more than {MOST_NODES:,} values")
         return node
@@ -606,6 +626,13 @@ SHORT.maxlevel, SHORT.maxlist, SHORT.maxtuple = 3, 12, 12
 SHORT.maxstring = SHORT.maxother = SHORT.maxlong = 120
 
 
+def check_name(what: str, name: str) -> None:
+    """Refuse a name that would steer a terminal, or break or turn around the line it stands in."""
+    odd = odd_character(name)
+    if odd:
+        raise SchemaError(f"{what} ({name!a:.120}) must hold no control character, not {odd}")
+
+
 def check_table(table: Any) -> None:
     """Refuse what is no table, and duplicate and non-text column names."""
     if not isinstance(table, pd.DataFrame):
@@ -616,6 +643,7 @@ def check_table(table: Any) -> None:
     for name in table.columns:
         if not isinstance(name, str) or not name:
             raise SchemaError(f"column name ({name!r}) must be a non-empty text")
+        check_name("column name", name)
 
 
 def draft_column(name: str, series: pd.Series) -> Column:
@@ -626,6 +654,12 @@ def draft_column(name: str, series: pd.Series) -> Column:
         known = series = known.astype(known.dtype.categories.dtype)
     if len(known) and all(isinstance(v, dt.date) for v in known):
         known = pd.to_datetime(known)
+    values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else known
+    if any(isinstance(v, str) and odd_character(v, spaces=True) for v in values):
+        raise SchemaError(  # the value itself is private
+            f"column {name!r}: a value holds a control character (an escape, a mark that turns "
+            "text around, a zero-width space); take such characters out, or drop the column"
+        )
     shared: dict[str, Any] = {"name": name, "missing": missing, "provenance": "drafted"}
     if isinstance(series.dtype, pd.CategoricalDtype) and len(series.dtype.categories):
         listed = tuple(_plain(v) for v in series.dtype.categories)
