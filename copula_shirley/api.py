@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from copy import deepcopy
 from functools import cache
 from importlib.metadata import entry_points
@@ -24,7 +25,7 @@ from sklearn.exceptions import NotFittedError
 from copula_shirley import artefact, domain, restoring
 from copula_shirley.card import card_of
 from copula_shirley.domain import FloatArray
-from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingError
+from copula_shirley.errors import ArtefactError, BudgetError, OtherRevisionError, SettingError
 from copula_shirley.privacy import Ledger
 from copula_shirley.schema import Column, Schema
 from copula_shirley.seal import check_seal
@@ -41,6 +42,10 @@ ENTRY_POINTS = "copula_shirley.generators"
 LONGEST_REASON = 300
 #: Sets the seeds of sampling apart from those of fitting.
 SAMPLING = 0x5A3B1E
+
+
+#: The release ledger in whose ``with`` block the running code is.
+RESERVING: ContextVar[str | None] = ContextVar("release ledger", default=None)
 
 
 class Generator(BaseEstimator, ABC):
@@ -67,8 +72,10 @@ class Generator(BaseEstimator, ABC):
     ledger_: Ledger
     schema_: Schema
     n_rows_: int
-    #: Whether a fit came so far that rows may have been looked at.
-    _began: bool = False
+    #: The release ledger that every fit of this generator, and of its clones, must be reserved in.
+    _release_ledger: str | None = None
+    #: Told by a reservation just before it fits; true for that one fit.
+    _reserved: bool = False
     #: As it was read from a file.
     _card: dict[str, Any] | None = None
     #: Versions of what made a model that has no card.
@@ -118,7 +125,6 @@ class Generator(BaseEstimator, ABC):
     def _forget(self) -> None:
         """Before rows are looked at the old model goes: a fit that is stopped leaves none."""
         self.__dict__.pop("ledger_", None)
-        self._began = True
 
     def _draw_given(
         self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
@@ -172,6 +178,7 @@ class Generator(BaseEstimator, ABC):
         Generator
             Itself.
         """
+        self._check_reserved()
         report = progress or _silent
         report("validate", 0.0)
         schema = schema if schema is not None else Schema.draft(table)
@@ -198,6 +205,28 @@ class Generator(BaseEstimator, ABC):
         self.ledger_ = ledger
         report("done", 1.0)
         return self
+
+    def _check_reserved(self) -> None:
+        """Refuse a fit that a release ledger would not count, before a row is looked at.
+
+        Counted is what a reservation fits. Everything else is refused inside its ``with`` block,
+        whatever object fits; and what was reserved for once, or is a clone of such a generator, is
+        refused everywhere.
+        """
+        ledger, reserved = self._release_ledger or RESERVING.get(), self._reserved
+        self._reserved = False
+        if ledger is not None and not reserved:
+            raise BudgetError(
+                f"releases: this fit would not be counted in {ledger!r}; reserve for it and call "
+                "fit of the reservation, 'with ledger.reserve(generator, schema) as reservation: "
+                "reservation.fit(table)'"
+            )
+
+    def __sklearn_clone__(self) -> Self:
+        """An unfitted generator of the same settings, whose fits the same ledger must count."""
+        twin = super().__sklearn_clone__()
+        twin._release_ledger = self._release_ledger
+        return twin  # type: ignore[no-any-return]
 
     def sample(
         self,
