@@ -165,7 +165,11 @@ def compressed_text(path: Path) -> None:
     """Texts of 200 MB that pack into some 10 kB."""
     texts = pa.array(["x" * 10**8])
     with pq.ParquetWriter(
-        path, pa.schema([("a", pa.string())]), compression="zstd", use_dictionary=False
+        path,
+        pa.schema([("a", pa.string())]),
+        compression="zstd",
+        use_dictionary=False,
+        write_statistics=False,
     ) as writer:
         for _ in range(2):
             writer.write_table(pa.table({"a": texts}))
