@@ -117,7 +117,8 @@ class Baseline(Generator):
         return self.neighbours == "replace-one" and schema.max_rows == 1
 
     def _size_to_keep(self, rows: int) -> int:
-        return self._public_rows
+        # a file holds shares of cells, which do not say how many rows there were
+        return getattr(self, "_public_rows", rows)
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
         return domain.private_storage(column)

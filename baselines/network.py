@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from copula_shirley.artefact import atomic_path
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
+from copula_shirley.inspection import show_as_written
 
 #: Rounds of raking; the margins of a table are near the agreed ones after a few.
 RAKING_ROUNDS = 5
@@ -138,5 +139,6 @@ def plot_network(joints: list[Joint], path: str | Path) -> None:
     )
     axes.set_title("PrivBayes network: parents to children")
     axes.set_axis_off()
+    show_as_written(figure)
     with atomic_path(path) as partial:
         figure.savefig(partial, format=kind, dpi=100)

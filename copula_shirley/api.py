@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from copy import deepcopy
 from functools import cache
 from importlib.metadata import entry_points
@@ -26,6 +27,7 @@ from copula_shirley.card import card_of
 from copula_shirley.domain import FloatArray
 from copula_shirley.errors import (
     ArtefactError,
+    BudgetError,
     OtherRevisionError,
     SchemaError,
     SettingError,
@@ -39,11 +41,17 @@ Progress = Callable[[str, float], None]
 RandomState = int | np.random.Generator | None
 #: Rows drawn at a time; it bounds the memory of ``sample_chunks``.
 CHUNK = 50_000
+#: Rows of one sample, which is written in chunks.
+MOST_DRAWN = 2**40
 ENTRY_POINTS = "copula_shirley.generators"
 #: Letters of the reason why a file is refused.
 LONGEST_REASON = 300
 #: Sets the seeds of sampling apart from those of fitting.
 SAMPLING = 0x5A3B1E
+
+
+#: The release ledger in whose ``with`` block the running code is.
+RESERVING: ContextVar[str | None] = ContextVar("release ledger", default=None)
 
 
 class Generator(BaseEstimator, ABC):
@@ -70,8 +78,10 @@ class Generator(BaseEstimator, ABC):
     ledger_: Ledger
     schema_: Schema
     n_rows_: int
-    #: Whether a fit came so far that rows may have been looked at.
-    _began: bool = False
+    #: The release ledger that every fit of this generator, and of its clones, must be reserved in.
+    _release_ledger: str | None = None
+    #: Told by a reservation just before it fits; true for that one fit.
+    _reserved: bool = False
     #: As it was read from a file.
     _card: dict[str, Any] | None = None
     #: Versions of what made a model that has no card.
@@ -135,7 +145,6 @@ class Generator(BaseEstimator, ABC):
     def _forget(self) -> None:
         """Before rows are looked at the old model goes: a fit that is stopped leaves none."""
         self.__dict__.pop("ledger_", None)
-        self._began = True
 
     def _draw_given(
         self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
@@ -144,7 +153,11 @@ class Generator(BaseEstimator, ABC):
         raise SettingError(f"given ({', '.join(given)}): a {self.name} model cannot be conditioned")
 
     def _size_to_keep(self, rows: int) -> int:
-        """The number of rows that the model remembers; it must not betray a private one."""
+        """The number of rows that the model remembers; it must not betray a private one.
+
+        Asked of a model that was read from a file, with the number in the file: the one that
+        follows from what was learnt, or else the same.
+        """
         return rows
 
     def _contradictions(self) -> list[str]:
@@ -185,6 +198,7 @@ class Generator(BaseEstimator, ABC):
         Generator
             Itself.
         """
+        self._check_reserved()
         report = progress or _silent
         report("validate", 0.0)
         schema = schema if schema is not None else Schema.draft(table)
@@ -212,6 +226,28 @@ class Generator(BaseEstimator, ABC):
         self.ledger_ = ledger
         report("done", 1.0)
         return self
+
+    def _check_reserved(self) -> None:
+        """Refuse a fit that a release ledger would not count, before a row is looked at.
+
+        Counted is what a reservation fits. Everything else is refused inside its ``with`` block,
+        whatever object fits; and what was reserved for once, or is a clone of such a generator, is
+        refused everywhere.
+        """
+        ledger, reserved = self._release_ledger or RESERVING.get(), self._reserved
+        self._reserved = False
+        if ledger is not None and not reserved:
+            raise BudgetError(
+                f"releases: this fit would not be counted in {ledger!r}; reserve for it and call "
+                "fit of the reservation, 'with ledger.reserve(generator, schema) as reservation: "
+                "reservation.fit(table)'"
+            )
+
+    def __sklearn_clone__(self) -> Self:
+        """An unfitted generator of the same settings, whose fits the same ledger must count."""
+        twin = super().__sklearn_clone__()
+        twin._release_ledger = self._release_ledger
+        return twin  # type: ignore[no-any-return]
 
     def sample(
         self,
@@ -248,8 +284,8 @@ class Generator(BaseEstimator, ABC):
         n = self.n_rows_ if n is None else n
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
             raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
-        if n > restoring.MOST_ROWS:
-            raise SettingError(f"n ({n!r:.30}) must be at most {restoring.MOST_ROWS}")
+        if n > MOST_DRAWN:
+            raise SettingError(f"n ({n!r:.30}) must be at most {MOST_DRAWN}")
         rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
         return self._chunks(int(n), rng, given)
 
@@ -354,6 +390,9 @@ def _checked(
     generator.n_rows_ = header["rows"]
     generator._sampling_rng = np.random.default_rng()
     generator._restore(header["model"], arrays)
+    noisy = generator._size_to_keep(header["rows"])
+    if noisy != header["rows"]:
+        raise ArtefactError(f"its rows ({header['rows']:,}) must be the noisy number, {noisy:,}")
     generator.ledger_ = Ledger.from_dict(header["ledger"])
     generator._card = header.get("card")
     if generator._card is None:  # older than the card: what made it was not written down

@@ -23,6 +23,7 @@ import numpy as np
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.files import check_regular
+from copula_shirley.texts import all_texts, odd_character
 
 #: Bytes of all members unpacked; the largest models that we fitted have some 10 MB.
 LARGEST_MODEL = 2**30
@@ -41,6 +42,8 @@ DEEPEST_HEADER = 50
 #: Whole numbers of a header; seeds have 63 bits.
 LARGEST_WHOLE_NUMBER = 2**64
 ARRAY = re.compile(r"[A-Za-z0-9_-]{1,200}\.npy")
+#: Escaped or not, what may be a control character; most files have neither.
+ODD = re.compile(r"\\u|[^\n\r\t -~]")
 #: Kinds of dtype that a model may hold: truth values, whole numbers, floats.
 KINDS = "biuf"
 
@@ -148,7 +151,10 @@ def pack(file: zipfile.ZipFile, info: zipfile.ZipInfo, content: bytes) -> None:
 
 
 def parse_json(content: bytes) -> Any:
-    """JSON without what JSON has not, or what no model needs; every fault is a ValueError."""
+    """JSON without what JSON has not, or what no model needs; every fault is a ValueError.
+
+    That of a text that nobody should be shown is an ArtefactError.
+    """
     text = content.decode("utf-8")
     _check_depth(text)
     value = json.loads(
@@ -158,8 +164,11 @@ def parse_json(content: bytes) -> Any:
         parse_float=_float,
         parse_int=_whole,
     )
-    if "\\ud" in text.lower():  # half of a character cannot be written to any file
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    if ODD.search(text):
+        for part in all_texts(value):
+            odd = odd_character(part, spaces=True)
+            if odd:
+                raise ArtefactError(f"the text {part!a:.120} must not hold {odd}")
     return value
 
 

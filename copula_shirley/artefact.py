@@ -58,6 +58,8 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     members = unpack(path, HEADER)
     try:
         header = parse_json(members.pop(HEADER))
+    except ArtefactError as error:
+        raise ArtefactError(f"{where} is damaged: {error}") from None
     except (ValueError, RecursionError):
         raise ArtefactError(f"{where} is a zip file but not a model of this project") from None
     found = header.get("format") if isinstance(header, dict) else None

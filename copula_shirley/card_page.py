@@ -18,8 +18,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
+from copula_shirley.archive import LARGEST_HEADER, parse_json
 from copula_shirley.card import RANDOMNESS, percent, unit_in_words
+from copula_shirley.ending import one_line
 from copula_shirley.errors import ArtefactError
+from copula_shirley.files import check_regular
 from copula_shirley.privacy import Ledger
 from copula_shirley.seal import file_sha256
 
@@ -131,27 +134,32 @@ def write_page(
     content : where its bytes are now
     given : conditions under which its rows were drawn, as they were typed
     """
-    file = {"name": name, "sha256": file_sha256(content)}
+    file = {"name": one_line(name), "sha256": file_sha256(content)}
     if given:
-        file["given"] = ", ".join(given)
+        file["given"] = one_line(", ".join(given))
     made = datetime.now(UTC).isoformat(timespec="seconds")
-    # a name may hold half a character, which no file can
     page.write_text(card_html(card, file, made), encoding="utf-8", errors="replace", newline="")
 
 
 def read_page(path: Path) -> dict[str, Any]:
     """What a page carries for machines: card, file, made; and whether its digest fits."""
     where = repr(str(path))
+    check_regular(path, ArtefactError)
     try:
-        content = path.read_bytes()
+        with open(path, "rb") as file:
+            content = file.read(LARGEST_HEADER + 1)
     except OSError as error:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else "cannot be read"
         raise ArtefactError(f"card {where} {reason}") from None
+    if len(content) > LARGEST_HEADER:
+        raise ArtefactError(f"card {where} must have at most {LARGEST_HEADER:,} bytes")
     body, mark, end = content.rpartition(SEAL)
     try:
         text = content.decode("utf-8")
         start = text.index(START) + len(START)
-        data = json.loads(text[start : text.index(END, start)])
+        data = parse_json(text[start : text.index(END, start)].encode())
+    except ArtefactError as error:
+        raise ArtefactError(f"card {where} is damaged: {error}") from None
     except (ValueError, RecursionError):
         raise ArtefactError(f"{where} is no privacy card of this project") from None
     if not isinstance(data, dict) or data.keys() != {"card", "file", "made"}:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
@@ -47,7 +46,7 @@ from copula_shirley.request import (
 )
 from copula_shirley.schema import Schema, draft_notes
 from copula_shirley.tables import check_extension, formulas, read_table, write_table
-from copula_shirley.terminal import check_apart, messages, note, progress_bars, screen
+from copula_shirley.terminal import check_apart, messages, note, plain, progress_bars, screen
 
 if TYPE_CHECKING:  # what takes seconds to import is imported by the commands that need it
     from copula_shirley.api import Generator
@@ -80,7 +79,7 @@ def schema(
         return
     with atomic_path(output) as partial:
         partial.write_text(draft.to_yaml(), encoding="utf-8")
-    messages.print(f"Draft written to {escape(str(output))}; review it before you rely on it.")
+    messages.print(f"Draft written to {plain(output)}; review it before you rely on it.")
 
 
 @app.command()
@@ -115,7 +114,7 @@ def plan(
         table.add_row(*(_figure(cell) for cell in line))
     screen.print(table)
     for text in [*planned.notes, planned.effort]:
-        screen.print(escape(text), soft_wrap=True)
+        screen.print(plain(text), soft_wrap=True)
 
 
 @app.command()
@@ -159,7 +158,7 @@ def sample(
         files.add_cards(generator, given)
     if not quiet:
         _note_formulas(generator, kind, escape_formulas)
-        messages.print(f"Synthetic rows written to {escape(one_line(str(output)))}")
+        messages.print(f"Synthetic rows written to {plain(output)}")
 
 
 @app.command()
@@ -219,15 +218,15 @@ def inspect(
     for title, frame in generator.tables().items():
         table = Table(*frame.columns, title=title)
         for row in frame.itertuples(index=False):
-            table.add_row(*(escape(str(cell)) for cell in row))
+            table.add_row(*(plain(cell) for cell in row))
         screen.print(table)
     if plot:
         generator.plot(plot)
-        messages.print(f"Drawn to {escape(str(plot))}")
+        messages.print(f"Drawn to {plain(plot)}")
     if card:
         with atomic_path(card) as partial:
             write_page(partial, checked_card(generator), model.name, model)
-        messages.print(f"Card written to {escape(str(card))}")
+        messages.print(f"Card written to {plain(card)}")
 
 
 # -- parts of the commands -----------------------------------------------------
@@ -235,7 +234,7 @@ def inspect(
 
 def _figure(cell: Any) -> str:
     if isinstance(cell, str):
-        return escape(cell)
+        return plain(cell)
     return "" if cell is None or isnan(cell) else f"{cell:.4g}"
 
 
@@ -256,7 +255,7 @@ def _fit(asked: Request, what: str) -> None:
         _fit_table(asked, lambda table, _, progress: reservation.fit(table, progress=progress))
     if not asked.quiet:
         messages.print(
-            f"Releases: {ledger.total} of {ledger.cap} in {escape(str(asked.releases))}",
+            f"Releases: {ledger.total} of {ledger.cap} in {plain(asked.releases)}",
             soft_wrap=True,
         )
 
@@ -288,12 +287,12 @@ def _fit_table(asked: Request, fit_to: Callable[..., Generator]) -> None:
                 table,
                 schema_,
                 progress=lambda stage, share: bars.update(
-                    bar, description=f"fit: {stage}", completed=share
+                    bar, description=plain(f"fit: {stage}"), completed=share
                 ),
             )
     for warning in caught:
         if not asked.quiet:
-            messages.print(f"[yellow]warning:[/] {escape(str(warning.message))}", soft_wrap=True)
+            messages.print(f"[yellow]warning:[/] {plain(warning.message)}", soft_wrap=True)
 
 
 def _draw(
@@ -332,13 +331,13 @@ def _note_formulas(generator: Generator, kind: str, escaped: bool) -> None:
 def _conclude(asked: Request, text: str) -> None:
     if not asked.quiet:
         messages.print(_label(asked.generator.ledger_))
-        messages.print(escape(one_line(text)))
+        messages.print(plain(text))
 
 
 def _label(ledger: Ledger) -> Table:
     table = Table("", "", title="Privacy label", show_header=False)
     for heading, text in ledger.summary():
-        table.add_row(heading, escape(text))
+        table.add_row(heading, plain(text))
     return table
 
 
@@ -348,12 +347,12 @@ def _print_ledger(ledger: Ledger) -> None:
         head, lines = ledger.spends_table()
         spends = Table(*head, title="Spends")
         for line in lines:
-            spends.add_row(*map(escape, line))
+            spends.add_row(*map(plain, line))
         screen.print(spends)
     if ledger.unprotected:
         uses = Table("stage", "what", "rows", "why", title="Unprotected uses of rows")
         for stage, what, rows, why in ledger.grouped_unprotected():
-            uses.add_row(stage, escape(what), rows, why)
+            uses.add_row(*map(plain, (stage, what, rows, why)))
         screen.print(uses)
 
 
@@ -362,7 +361,7 @@ def _print_card(card: dict[str, Any]) -> None:
     from copula_shirley.card import RANDOMNESS, percent  # noqa: PLC0415  (slow)
 
     table = Table("", "", title="Privacy card", show_header=False)
-    table.add_row("verdict", card["words"]["headline"])
+    table.add_row("verdict", plain(card["words"]["headline"]))
     for line in card["meaning"] or ():
         table.add_row(
             f"at {line['false_positives']:.0%} false alarms",
@@ -371,7 +370,7 @@ def _print_card(card: dict[str, Any]) -> None:
     table.add_row("randomness", RANDOMNESS[card["randomness"]])
     table.add_row("settings", f"sha256 {card['settings_sha256'][:16]}")
     table.add_row("schema", f"sha256 {card['schema_sha256'][:16]}")
-    table.add_row("made with", escape(", ".join(f"{k} {v}" for k, v in card["versions"].items())))
+    table.add_row("made with", plain(", ".join(f"{k} {v}" for k, v in card["versions"].items())))
     screen.print(table)
 
 

@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 from copula_shirley.files import remove_unfinished
+from copula_shirley.texts import JOINERS
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -90,5 +91,7 @@ def drop_output() -> None:
 
 def one_line(text: str) -> str:
     """A text as one line that every terminal takes: no control codes, no half characters."""
-    words = " ".join(text.split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+    return "".join(
+        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode()
+        for c in " ".join(text.split())
+    )

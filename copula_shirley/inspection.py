@@ -64,8 +64,17 @@ def plot_trees(
     for level, (graph, axes) in enumerate(zip(graphs, panels, strict=True), start=1):
         _draw_tree(graph, axes)
         axes.set_title(f"Tree {level}: {heading}")
+    show_as_written(figure)
     with atomic_path(path) as partial:
         figure.savefig(partial, format=kind, dpi=100)
+
+
+def show_as_written(figure: Any) -> None:
+    """Names of columns are no formulas: matplotlib would set what stands between two dollars."""
+    from matplotlib.text import Text  # noqa: PLC0415
+
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
 
 
 @dataclass(frozen=True)

@@ -399,7 +399,7 @@ class Measure:
         if self._source is None:
             return release()
         # one answer: how many categories there are is no part of it
-        return tape.answered(self._source, "discovery", tallies, scale, release)
+        return tape.answered(self._source, "discovery", tallies, scale, release, least=least)
 
     def _tally(self, key: Labels) -> dict[tuple[str, Any], int]:
         """How often each category occurs, in an order of their own; missing values last."""

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from copula_shirley.privacy import Budget
 from copula_shirley.releases import ReleaseLedger
-from copula_shirley.terminal import messages, screen
+from copula_shirley.terminal import messages, plain, screen
 
 #: Ten times what private-vine takes unless told otherwise.
 DELTA = 1e-8
@@ -36,7 +35,7 @@ def new(
     """Start a release ledger with a cap that no sum of releases may pass."""
     cap = Budget(epsilon, delta)
     ReleaseLedger.new(ledger, cap, neighbours=neighbours, unit=unit)
-    messages.print(f"Release ledger {escape(str(ledger))} with a cap of {cap}", soft_wrap=True)
+    messages.print(f"Release ledger {plain(ledger)} with a cap of {cap}", soft_wrap=True)
 
 
 @app.command()
@@ -54,9 +53,9 @@ def show(
         cost = release.cost
         table.add_row(
             str(release.number),
-            release.time[:16].replace("T", " "),
-            escape(release.generator),
-            escape(release.what),
+            plain(release.time[:16].replace("T", " ")),
+            plain(release.generator),
+            plain(release.what),
             release.state,
             f"{cost.epsilon:.4g}",
             f"{cost.delta:.3g}",

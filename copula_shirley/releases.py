@@ -38,8 +38,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -48,9 +48,11 @@ from typing import Any, Self
 import pandas as pd
 
 from copula_shirley.accounting import epsilon_of, rho_of
-from copula_shirley.api import Generator, Progress
+from copula_shirley.api import RESERVING, Generator, Progress
+from copula_shirley.archive import parse_json
 from copula_shirley.artefact import atomic_path
 from copula_shirley.card import sha256_of
+from copula_shirley.ending import one_line
 from copula_shirley.errors import ArtefactError, BudgetError, SettingError
 from copula_shirley.files import check_regular
 from copula_shirley.privacy import NEIGHBOURS, ROUNDING, Budget, Ledger, Total
@@ -61,6 +63,10 @@ from copula_shirley.schema import Schema
 FORMAT = 1
 UNITS = ("row", "person")
 HEAD = ("format", "cap", "neighbours", "unit", "made")
+#: Bytes of a ledger: each fit takes some 1,500.
+LARGEST_LEDGER = 2**24
+#: An epsilon, a delta or a rho; sums of larger numbers are none.
+LARGEST_COST = 1e100
 RESERVED, BEGUN, RETURNED, SETTLED = "reserved", "begun", "given back", "settled"
 
 
@@ -76,8 +82,8 @@ class Cost:
     def __post_init__(self) -> None:
         for value in (self.epsilon, self.delta, self.rho, self.failing):
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (number and math.isfinite(value) and value >= 0):
-                raise SettingError(f"cost ({value!r}) must be a number, 0 or more")
+            if value is not None and not (number and 0 <= value <= LARGEST_COST):
+                raise SettingError(f"cost ({value!r}) must be a number from 0 to {LARGEST_COST:g}")
 
     __str__ = Budget.__str__
 
@@ -167,10 +173,10 @@ class ReleaseLedger:
         }
         content["digest"] = _chain(content)[-1]
         place = Path(path).resolve()  # a link would have a lock and a ledger of its own
-        with _locked(place):
+        with _locked(place) as check_lock:
             if place.exists():
                 raise SettingError(f"{str(path)!r} exists; a release ledger is never replaced")
-            _write(place, content)
+            _write(place, content, check_lock)
         return cls(place, content)
 
     @classmethod
@@ -200,7 +206,7 @@ class ReleaseLedger:
         entry = {
             "kind": RESERVED,
             "generator": generator.name,
-            "what": what,
+            "what": one_line(what),
             **asdict(cost),
             "settings_sha256": sha256_of(
                 {k: v for k, v in generator.get_params().items() if k != "random_state"}
@@ -267,9 +273,14 @@ class ReleaseLedger:
 
     def _append(self, entry: dict[str, Any], cost: Cost | None = None) -> int:
         """Add an entry under the lock; with a cost, refuse what passes the cap."""
-        with _locked(self.path):
+        while True:
+            with suppress(_NotAloneError):
+                return self._append_once(entry, cost)
+
+    def _append_once(self, entry: dict[str, Any], cost: Cost | None) -> int:
+        with _locked(self.path) as check_lock:
             fresh = type(self).open(self.path)
-            content = fresh._content
+            content, before = fresh._content, fresh._content["digest"]
             if cost is not None:
                 after = total_of([*(r.cost for r in fresh.releases), cost], fresh.cap)
                 if not _within(after, fresh.cap):
@@ -290,7 +301,13 @@ class ReleaseLedger:
                 ) from None
             chain = _chain(content)
             content["entries"][-1]["digest"] = content["digest"] = chain[-1]
-            _write(self.path, content)
+
+            def check_alone() -> None:
+                check_lock()
+                if _read(self.path)["digest"] != before:
+                    raise _NotAloneError(self.path)
+
+            _write(self.path, content, check_alone)
         self.__init__(self.path, content)  # type: ignore[misc]
         return int(entry["number"])
 
@@ -321,14 +338,16 @@ class Reservation:
         self._number = number
         self._generator = generator
         self._schema = schema
-        self._begun = generator._began = False
+        self._begun = False
+        generator._release_ledger = str(ledger.path)
 
     def __enter__(self) -> Self:
+        self._token = RESERVING.set(str(self._ledger.path))
         return self
 
     def __exit__(self, *_: object) -> None:
-        # who fits the generator past this object has spent, too
-        if not (self._begun or self._generator._began):
+        RESERVING.reset(self._token)
+        if not self._begun:
             self._ledger._append({"kind": RETURNED, "number": self._number})
 
     def fit(self, table: pd.DataFrame, *, progress: Progress | None = None) -> Generator:
@@ -340,6 +359,7 @@ class Reservation:
             )
         self._begun = True  # before it is written: a failure to write gives nothing back
         self._ledger._append({"kind": BEGUN, "number": self._number})
+        self._generator._reserved = True
         model = self._generator.fit(table, self._schema, progress=progress)
         self._settle(model.ledger_)
         return model
@@ -413,16 +433,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise ArtefactError(
             f"{where} must have one name only: it is linked, and each name would count alone"
         )
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ArtefactError(
-            f"{where} does not exist; start it with 'shirley releases new'"
-        ) from None
-    except OSError as error:
-        raise ArtefactError(f"{where} cannot be read: {error.strerror or error}") from None
-    except (ValueError, RecursionError):
-        raise ArtefactError(f"{where} is no release ledger: it is not JSON") from None
+    content = _json_of(path)
     try:
         if content["format"] != FORMAT:
             raise ArtefactError(f"{where} has format {content['format']!r}, this version knows 1")
@@ -434,6 +445,8 @@ def _read(path: Path) -> dict[str, Any]:
                 raise ArtefactError(f"{where} was edited or damaged at entry {number + 1}")
         if content["digest"] != chain[-1]:
             raise ArtefactError(f"{where} was edited or damaged: its digest does not fit")
+        if content["neighbours"] not in NEIGHBOURS or content["unit"] not in UNITS:
+            raise KeyError("unit")
         ReleaseLedger(path, content)
     except ArtefactError:
         raise
@@ -442,17 +455,52 @@ def _read(path: Path) -> dict[str, Any]:
     return content  # type: ignore[no-any-return]
 
 
-def _write(path: Path, content: dict[str, Any]) -> None:
+def _json_of(path: Path) -> Any:
+    """What a ledger file says, whatever it is; a large one is not read."""
+    where = repr(str(path))
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(LARGEST_LEDGER + 1)
+    except FileNotFoundError:
+        raise ArtefactError(
+            f"{where} does not exist; start it with 'shirley releases new'"
+        ) from None
+    except OSError as error:
+        raise ArtefactError(f"{where} cannot be read: {error.strerror or error}") from None
+    if len(raw) > LARGEST_LEDGER:
+        raise ArtefactError(f"{where} must have at most {LARGEST_LEDGER:,} bytes")
+    try:
+        return parse_json(raw)
+    except ArtefactError as error:
+        raise ArtefactError(f"{where} is no release ledger: {error}") from None
+    except (ValueError, RecursionError):
+        raise ArtefactError(f"{where} is no release ledger: it is not JSON") from None
+
+
+class _NotAloneError(ArtefactError):
+    """Somebody else changes the ledger, too: its lock file was removed meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{str(path)!r} is changed by another process, too; try again")
+
+
+def _write(path: Path, content: dict[str, Any], check_alone: Callable[[], None]) -> None:
+    """Write the ledger; just before it takes its place, ``check_alone`` may still refuse."""
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as file:
         json.dump(content, file, indent=1, allow_nan=False)
         file.write("\n")
         file.flush()
         os.fsync(file.fileno())
+        check_alone()
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Let one process at a time change the ledger; the lock is a file beside it."""
+def _locked(path: Path) -> Iterator[Callable[[], None]]:
+    """Let one process at a time change the ledger; the lock is a file beside it.
+
+    Whoever removes that file lets the next process make another one and lock that. What is given
+    raises ``_NotAloneError`` if the file that is locked no longer has its name.
+    """
     try:
         import fcntl  # noqa: PLC0415  (not on every system)
     except ImportError:
@@ -462,9 +510,19 @@ def _locked(path: Path) -> Iterator[None]:
         handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o666)
     except OSError as error:
         raise ArtefactError(f"{str(path)!r} cannot be locked: {error.strerror or error}") from None
+
+    def check_lock() -> None:
+        try:
+            same = os.path.samestat(os.fstat(handle), os.stat(lock))
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise _NotAloneError(path)
+
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)  # ends with the process, however that ends
-        yield
+        check_lock()  # it may have been removed while this process waited for it
+        yield check_lock
     finally:
         os.close(handle)
 

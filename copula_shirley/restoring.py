@@ -30,8 +30,9 @@ PARTS: dict[str, type] = {
     "ledger": dict,
     "model": dict,
 }
-#: More rows than this are no table that anybody has.
-MOST_ROWS = 2**40
+#: Rows of the table that a model was fitted to, and of a sample unless another number is asked
+#: for: as numbers, a single column of more would have over 8 GB.
+MOST_ROWS = 10**9
 #: Whole numbers of a transcript are exact as floats, in which models are estimated.
 LARGEST_COUNT = 2**53
 #: Rows drawn from a model that was loaded, to see that it draws.
@@ -44,7 +45,7 @@ def check_header(header: Mapping[str, Any]) -> None:
         if type(header.get(name)) is not kind:
             raise ArtefactError(f"its {name} must be a {kind.__name__}")
     if not 0 <= header["rows"] <= MOST_ROWS:
-        raise ArtefactError(f"its rows ({header['rows']}) must be 0 to {MOST_ROWS}")
+        raise ArtefactError(f"its rows ({header['rows']}) must be 0 to {MOST_ROWS:,}")
     if "random_state" in header["settings"]:
         raise ArtefactError("its settings must not hold a seed")
 

@@ -29,6 +29,7 @@ from yaml.scanner import Scanner
 from copula_shirley import domain
 from copula_shirley.errors import SchemaError
 from copula_shirley.files import read_text
+from copula_shirley.texts import odd_character
 from copula_shirley.values import absent
 from copula_shirley.values import shown as _shown
 
@@ -41,8 +42,15 @@ LARGEST_YAML = 2**24
 MOST_NODES = 2_000_000
 #: Whole numbers of YAML; larger ones cannot be printed nor become floats.
 LARGEST_NUMBER = 2**1000
+#: Letters of a number of YAML. Those of base 60 (1:00:00) take time by the square of their number.
+LONGEST_NUMBER = 1_000
 #: Integers beyond this are not exact as floats, in which the pipeline computes.
 LARGEST_EXACT_INTEGER = 2**53
+
+#: Columns of a table: a vine has a pair copula for each two of them.
+MOST_COLUMNS = 10_000
+
+NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 OnUnknown = Literal["refuse", "clip"]
 
@@ -108,9 +116,8 @@ class Column:
             object.__setattr__(self, field, tuple(_plain_number(v) for v in value))
         if not isinstance(self.name, str) or not self.name:
             raise SchemaError(f"column name ({_shown(self.name)}) must be a non-empty text")
-        for text in (self.name, *(c for c in self.categories if isinstance(c, str))):
-            if not _is_text(text):
-                raise SchemaError(f"column {self.name!r}: {text!r} holds half of a character")
+        check_name("column name", self.name)
+        self._check_texts()
         if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise self._error("kind", self.kind, f"must be one of {', '.join(KINDS)}")
         if self.provenance not in PROVENANCES:
@@ -129,6 +136,18 @@ class Column:
 
     def _error(self, field: str, value: Any, rule: str) -> SchemaError:
         return SchemaError(f"column {_shown(self.name)}: {field} ({_shown(value)}) {rule}")
+
+    def _check_texts(self) -> None:
+        """Refuse values that would steer the terminal on which they are shown."""
+        for field in ("categories", "other", "format", "resolution"):
+            value = getattr(self, field)
+            for text in value if isinstance(value, tuple) else (value,):
+                odd = odd_character(text, spaces=True) if isinstance(text, str) else None
+                if odd:
+                    raise SchemaError(
+                        f"column {self.name!r}: {field} ({text!a:.120}) must hold no control "
+                        f"character but tabs and line ends, not {odd}"
+                    )
 
     def _check_only_known_fields(self) -> None:
         allowed = {
@@ -310,6 +329,11 @@ class Schema:
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
             raise SchemaError(f"column {twice!r} is described twice")
+        if self.person is not None:
+            check_name("person column", self.person)
+        if len(names) > MOST_COLUMNS:
+            raise SchemaError(f"columns ({len(names):,}) must be at most {MOST_COLUMNS:,}")
+        self._check_cells()
         if self.person in names:
             raise SchemaError(
                 f"person column ({self.person!r}) must not be described among the columns"
@@ -319,6 +343,17 @@ class Schema:
         if self.person_provenance not in ("declared", "drafted"):
             raise SchemaError(
                 f"person provenance ({self.person_provenance!r}) must be declared or drafted"
+            )
+
+    def _check_cells(self) -> None:
+        """Refuse more cells than a model can hold, before any of them is made."""
+        sizes = {column.name: domain.most_cells(column) for column in self.columns}
+        total, widest = sum(sizes.values()), max(sizes, key=lambda name: sizes[name])
+        if total > domain.LARGEST_DOMAIN:
+            raise SchemaError(
+                f"cells of all columns together ({total:,}) must be at most "
+                f"{domain.LARGEST_DOMAIN:,}; column {widest!r} alone has {sizes[widest]:,}: give "
+                "it fewer cells or categories"
             )
 
     @property
@@ -501,7 +536,7 @@ class Schema:
         text = yaml.safe_dump(
             self.to_dict(),
             sort_keys=False,
-            allow_unicode="\\x85" not in repr(self),
+            allow_unicode=True,
             default_flow_style=None,
             width=100,
         )
@@ -559,6 +594,8 @@ class _Loader(Composer, _Events, SafeConstructor, Resolver):
         else:
             self._said += 1
             self._sizes[id(node)] = self._said - before
+        if node is not None and len(node.value) > LONGEST_NUMBER and node.tag in NUMBER_TAGS:
+            raise SchemaError(f"YAML holds a number of more than {LONGEST_NUMBER:,} letters")
         if self._said > MOST_NODES:
             raise SchemaError(f"YAML says more than {MOST_NODES:,} values")
         return node
@@ -621,6 +658,13 @@ def _is_text(value: str) -> bool:
     return True
 
 
+def check_name(what: str, name: str) -> None:
+    """Refuse a name that would steer a terminal, or break or turn around the line it stands in."""
+    odd = odd_character(name)
+    if odd:
+        raise SchemaError(f"{what} ({name!a:.120}) must hold no control character, not {odd}")
+
+
 def check_table(table: Any) -> None:
     """Refuse what is no table, and duplicate and non-text column names."""
     if not isinstance(table, pd.DataFrame):
@@ -631,6 +675,7 @@ def check_table(table: Any) -> None:
     for name in table.columns:
         if not isinstance(name, str) or not name:
             raise SchemaError(f"column name ({name!r}) must be a non-empty text")
+        check_name("column name", name)
 
 
 def draft_column(name: str, series: pd.Series) -> Column:
@@ -641,6 +686,12 @@ def draft_column(name: str, series: pd.Series) -> Column:
         known = series = known.astype(known.dtype.categories.dtype)
     if len(known) and all(isinstance(v, dt.date) for v in known):
         known = pd.to_datetime(known)
+    values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else known
+    if any(isinstance(v, str) and odd_character(v, spaces=True) for v in values):
+        raise SchemaError(  # the value itself is private
+            f"column {name!r}: a value holds a control character (an escape, a mark that turns "
+            "text around, a zero-width space); take such characters out, or drop the column"
+        )
     shared: dict[str, Any] = {"name": name, "missing": missing, "provenance": "drafted"}
     if isinstance(series.dtype, pd.CategoricalDtype) and len(series.dtype.categories):
         listed = tuple(_plain(v) for v in series.dtype.categories)

@@ -62,9 +62,12 @@ class Request:
     scale: float
     true: Any
     answer: Any
+    #: Noisy count from which a category is released; of a discovery only.
+    least: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind} noise of scale {self.scale:.6g} on {self.shape}"
+        bar = "" if self.least is None else f" from {self.least}"
+        return f"{self.kind} noise of scale {self.scale:.6g}{bar} on {self.shape}"
 
 
 Event = Charge | Question | Request
@@ -103,25 +106,33 @@ class Tape:
         """What was asked, in order."""
         return [event for event in self.events if isinstance(event, Question)]
 
-    def told(self, source: Any, kind: str, true: Any, scale: float, draw: Callable[[], T]) -> T:
+    def told(
+        self,
+        source: Any,
+        kind: str,
+        true: Any,
+        scale: float,
+        draw: Callable[[], T],
+        least: int | None = None,
+    ) -> T:
         """Note a draw; give back what was drawn, or what the replayed tape says."""
         shape = np.shape(true) if isinstance(true, np.ndarray) else type(true).__name__
         answer = draw()  # in a replay too, so that the source's stream goes on alike
         if self.replayed is not None:
-            answer = self._played(kind, shape, scale)
+            answer = self._played(kind, shape, scale, least)
         kept = answer.copy() if isinstance(answer, np.ndarray) else answer
         before = np.array(true, dtype=float) if isinstance(true, np.ndarray) else true
-        self.events.append(Request(source, kind, shape, float(scale), before, kept))
+        self.events.append(Request(source, kind, shape, float(scale), before, kept, least))
         return answer
 
-    def _played(self, kind: str, shape: Any, scale: float) -> Any:
+    def _played(self, kind: str, shape: Any, scale: float, least: int | None) -> Any:
         assert self.replayed is not None
         number, known = len(self.requests), self.replayed.requests
         if number >= len(known):
             raise self._depart(f"noise is asked for more than {len(known)} times")
         first = known[number]
-        if (kind, shape, float(scale)) != (first.kind, first.shape, first.scale):
-            now = Request(None, kind, shape, float(scale), None, None)
+        now = Request(None, kind, shape, float(scale), None, None, least)
+        if any(getattr(now, n) != getattr(first, n) for n in ("kind", "shape", "scale", "least")):
             raise self._depart(f"draw {number + 1} is {now}, it was {first}")
         return first.answer.copy() if isinstance(first.answer, np.ndarray) else first.answer
 
@@ -166,7 +177,15 @@ def running() -> bool:
     return _RUNNING.get() is not None
 
 
-def answered(source: Any, kind: str, true: Any, scale: float, draw: Callable[[], T]) -> T:
+def answered(
+    source: Any,
+    kind: str,
+    true: Any,
+    scale: float,
+    draw: Callable[[], T],
+    *,
+    least: int | None = None,
+) -> T:
     """The answer that ``draw`` gives; the one way in which a source answers.
 
     Parameters
@@ -182,6 +201,8 @@ def answered(source: Any, kind: str, true: Any, scale: float, draw: Callable[[],
         with a chance that grows as exp(score / scale).
     draw : callable
         Draws the noise. Noise that it draws from other sources is a part of this answer.
+    least : int, optional
+        Of a discovery: the noisy count from which a category is released.
     """
     tape = _RUNNING.get()
     if tape is None:
@@ -194,7 +215,7 @@ def answered(source: Any, kind: str, true: Any, scale: float, draw: Callable[[],
         finally:
             _RUNNING.reset(token)
 
-    return tape.told(source, kind, true, scale, apart)
+    return tape.told(source, kind, true, scale, apart, least)
 
 
 def charging(spend: Any) -> None:

@@ -19,6 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from copula_shirley.ending import one_line
 from copula_shirley.errors import SettingError
 
 #: Results go to the screen, everything about them to the error stream.
@@ -26,9 +27,14 @@ screen = Console()
 messages = Console(stderr=True)
 
 
+def plain(text: object) -> str:
+    """A text of somebody else as one line without control codes and markup."""
+    return escape(one_line(str(text)))
+
+
 def note(text: str) -> None:
     """Say what deserves a look."""
-    messages.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
+    messages.print(f"[yellow]note:[/] {plain(text)}", soft_wrap=True)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from copula_shirley.texts import odd_character
+
 if TYPE_CHECKING:
     from copula_shirley.schema import Column
 
@@ -155,8 +157,8 @@ def label_of(value: Any, kind: str = "categorical") -> Any:
     if isinstance(value, str):
         if value in ("True", "False"):
             return value == "True"
-        if not value.isprintable() and any("\ud800" <= c <= "\udfff" for c in value):
-            return None  # half of a character
+        if odd_character(value, spaces=True):
+            return None  # no schema takes it: half of a character, or what steers a terminal
         short = len(value) <= 15 and value.removeprefix("-").isdecimal()
         return int(value) if short and str(int(value)) == value else value
     if isinstance(value, float):

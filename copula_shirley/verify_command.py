@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from copula_shirley.ending import one_line
 from copula_shirley.terminal import screen
 from copula_shirley.verify import verify_file
 
@@ -32,8 +33,8 @@ def verify(
         sys.stdout.write(dumps(found.to_dict(), indent=2) + "\n")
         return int(not found.fits)
     for text in found.passed:
-        screen.print(f"fits: {text}", markup=False, soft_wrap=True)
+        screen.print(one_line(f"fits: {text}"), markup=False, soft_wrap=True)
     for text in found.faults:
-        screen.print(f"FAULT: {text}", markup=False, soft_wrap=True)
-    screen.print(found.conclusion, markup=False, soft_wrap=True)
+        screen.print(one_line(f"FAULT: {text}"), markup=False, soft_wrap=True)
+    screen.print(one_line(found.conclusion), markup=False, soft_wrap=True)
     return int(not found.fits)

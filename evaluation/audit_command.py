@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
@@ -27,7 +26,7 @@ from copula_shirley.classes import check_settings, find_class, takes
 from copula_shirley.errors import SettingError
 from copula_shirley.privacy import Budget
 from copula_shirley.schema import Schema, load_yaml
-from copula_shirley.terminal import assignment, check_apart, messages, progress_bars, screen
+from copula_shirley.terminal import assignment, check_apart, messages, plain, progress_bars, screen
 from evaluation.audit import DEFAULT_RELATION, DEFAULT_RUNS, Audit, audit, probe
 from evaluation.claims import claim_of
 from evaluation.findings import FALSE_ALARM, INCONCLUSIVE, REFUTED
@@ -161,7 +160,7 @@ def audit_generator(
     if not quiet:
         show(result)
         if output:
-            messages.print(f"Figures written to {escape(str(output))}", soft_wrap=True)
+            messages.print(f"Figures written to {plain(output)}", soft_wrap=True)
     if result.refuted:
         raise typer.Exit(1)
 
@@ -202,7 +201,7 @@ def show(result: Audit) -> None:
         bound = f"{finding.bound:.3g}"
         hits = f"{finding.hits[0]} : {finding.hits[1]} of {finding.runs}"
         style = "red" if finding.refuted else None
-        event = escape(f"{finding.event} ({hits})")
+        event = plain(f"{finding.event} ({hits})")
         table.add_row(finding.pair, finding.box, what, bound, limit, event, style=style)
     screen.print(table)
     lines = [
@@ -216,11 +215,11 @@ def show(result: Audit) -> None:
         ),
     ]
     for heading, text in lines:
-        screen.print(f"{heading:>12}: {escape(text)}", soft_wrap=True, highlight=False)
+        screen.print(f"{heading:>12}: {plain(text)}", soft_wrap=True, highlight=False)
     for text in result.notes:
-        screen.print(f"{'note':>12}: {escape(text)}", soft_wrap=True, highlight=False)
+        screen.print(f"{'note':>12}: {plain(text)}", soft_wrap=True, highlight=False)
     style = STYLES.get(result.verdict, "green")
-    said = f"[bold {style}]{result.verdict}[/]: {escape(result.reason)}"
+    said = f"[bold {style}]{result.verdict}[/]: {plain(result.reason)}"
     screen.print(f"{'verdict':>12}: {said}", soft_wrap=True, highlight=False)
 
 

@@ -13,14 +13,13 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import typer
-from rich.markup import escape
 from rich.table import Column, Table
 
 from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import SettingError
 from copula_shirley.schema import Schema
 from copula_shirley.tables import read_table
-from copula_shirley.terminal import assignment, check_apart, messages, progress_bars, screen
+from copula_shirley.terminal import assignment, check_apart, messages, plain, progress_bars, screen
 from evaluation.comparison import TASKS
 from evaluation.metrics import evaluate, verdict
 from evaluation.plots import plot_evaluation
@@ -104,9 +103,9 @@ def evaluate_files(
             plot_evaluation(frame, plot_file, plot.suffix.lstrip(".").lower())
     if not quiet:
         screen.print(_table(frame))
-        messages.print(f"Figures written to {escape(str(output))}", soft_wrap=True)
+        messages.print(f"Figures written to {plain(output)}", soft_wrap=True)
         if plot is not None:
-            messages.print(f"Drawn to {escape(str(plot))}", soft_wrap=True)
+            messages.print(f"Drawn to {plain(plot)}", soft_wrap=True)
 
 
 def _tasks(texts: list[str]) -> dict[str, str]:
@@ -149,7 +148,7 @@ def _table(frame: pd.DataFrame) -> Table:
             figures = [f"{line['value']:.4g}", _best(line)]
             if "reference" in frame:
                 figures.append(f"{line['reference']:.4g}")
-            table.add_row(escape(str(line["metric"])), *figures, escape(verdict(line)))
+            table.add_row(plain(line["metric"]), *figures, plain(verdict(line)))
         if own:
             table.add_section()
     return table

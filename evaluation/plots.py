@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from copula_shirley.inspection import show_as_written
 from evaluation.result import pair
 
 #: What is drawn: per column on the left, per pair on the right.
@@ -47,4 +48,5 @@ def plot_evaluation(frame: pd.DataFrame, path: str | Path, kind: str = "png") ->
         axis.set_xticks(places, columns, rotation=90, fontsize=8)
         axis.set_yticks(places, columns, fontsize=8)
         figure.colorbar(image, ax=axis, shrink=0.8)
+    show_as_written(figure)
     figure.savefig(path, format=kind, dpi=120)

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import SettingError
 from copula_shirley.schema import load_yaml
-from copula_shirley.terminal import assignment, messages, screen
+from copula_shirley.terminal import assignment, messages, plain, screen
 from experiments.candidates import find_candidate
 from experiments.commands import Again, Dask, Jobs, Quiet, check_output, conclude, make
 from experiments.display import print_leaderboard
@@ -109,11 +108,11 @@ def benchmark(
     found = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
     print_leaderboard(found, screen)
     write_report(found, output, grid.title)
-    messages.print(f"Report written to {escape(str(output.resolve()))}", soft_wrap=True)
+    messages.print(f"Report written to {plain(output.resolve())}", soft_wrap=True)
     if csv is not None:
         with atomic_path(csv) as partial:
             tidy(found).to_csv(partial, index=False)
-        messages.print(f"Figures written to {escape(str(csv))}", soft_wrap=True)
+        messages.print(f"Figures written to {plain(csv)}", soft_wrap=True)
     conclude(grid.runs(), found, store, quiet)
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import SettingError
-from copula_shirley.terminal import check_apart, messages, note, screen
+from copula_shirley.terminal import check_apart, messages, note, plain, screen
 from experiments.candidates import check_settings
 from experiments.display import Display, print_failures, print_nothing_ran, status_table
 from experiments.on_dask import run_on_dask
@@ -51,7 +50,7 @@ def list_runs(config: Config) -> None:
     """Print every run of a grid; nothing is run."""
     runs = Grid.read(config).runs()
     for run in runs:
-        screen.print(escape(f"{run.id}  {run}"), soft_wrap=True, highlight=False)
+        screen.print(f"{run.id}  {plain(run)}", soft_wrap=True, highlight=False)
     messages.print(f"{len(runs)} runs")
 
 
@@ -104,11 +103,11 @@ def report(
     if not rows:
         raise SettingError(f"results ({str(store.folder)!r}) must hold at least one ended run")
     write_report(rows, output, grid.title)
-    messages.print(f"Report written to {escape(str(output.resolve()))}", soft_wrap=True)
+    messages.print(f"Report written to {plain(output.resolve())}", soft_wrap=True)
     if csv is not None:
         with atomic_path(csv) as partial:
             tidy(rows).to_csv(partial, index=False)
-        messages.print(f"Figures written to {escape(str(csv))}", soft_wrap=True)
+        messages.print(f"Figures written to {plain(csv)}", soft_wrap=True)
 
 
 # -- what the commands share -----------------------------------------------------
@@ -153,7 +152,7 @@ def make(
     except KeyboardInterrupt:
         messages.print(
             f"stopped; {len(store.rows(runs))} of {len(runs)} runs are kept in "
-            f"{escape(str(store.folder))}, the same command goes on",
+            f"{plain(store.folder)}, the same command goes on",
             style="red",
             soft_wrap=True,
         )
@@ -177,7 +176,7 @@ def prepare_peers(runs: Sequence[Run], quiet: bool) -> None:
         if use not in known_peers() and not use.endswith(".py"):
             continue
         if not quiet:
-            messages.print(f"environment of {escape(use)}: built if it is not there ...")
+            messages.print(f"environment of {plain(use)}: built if it is not there ...")
         try:
             find_peer(use).prepare()
         except PeerError as error:
@@ -188,7 +187,7 @@ def conclude(runs: list[Run], rows: list[Row], store: Store, quiet: bool) -> Non
     """Say how it went; exit code 1 with the list if something failed."""
     if not quiet:
         screen.print(status_table(runs, rows))
-        messages.print(f"Results are in {escape(str(store.folder))}", soft_wrap=True)
+        messages.print(f"Results are in {plain(store.folder)}", soft_wrap=True)
     if all_skipped(rows):
         print_nothing_ran(rows, messages)
     else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -37,6 +38,8 @@ Size = Literal["quick", "full"]
 GRIDS = Path(__file__).parent / "grids"
 #: What YAML may say for a fit without noise; the thesis writes epsilon = 0 for it.
 OFF = ("off", "none", False, None)
+#: Runs of a grid, before those that an entry leaves out; each takes at least a second.
+MOST_RUNS = 1_000_000
 #: The metrics of a grid that names none.
 DEFAULT_METRICS = (
     "ks",
@@ -282,6 +285,15 @@ class Grid:
         for fold in self.only_folds or ():
             if fold >= self.folds:
                 raise GridError(f"only_folds ({fold}) must be below folds ({self.folds})")
+        folds = self.folds if self.only_folds is None else len(self.only_folds)
+        lists = (self.seeds, self.datasets, self._all_epsilons())
+        variants = sum(math.prod(map(len, entry.vary.values())) for entry in self.generators)
+        runs = folds * variants * math.prod(map(len, lists))
+        if runs > MOST_RUNS:
+            raise GridError(
+                f"runs ({runs:,}: folds, seeds, datasets, epsilons and settings that vary, "
+                f"multiplied) must be at most {MOST_RUNS:,}"
+            )
         for key, allowed in (("unit", get_args(Unit)), ("profile", get_args(Profile))):
             if getattr(self, key) not in allowed:
                 raise GridError(f"{key} ({getattr(self, key)!r}) must be {' or '.join(allowed)}")

@@ -6,7 +6,7 @@ costs the largest change of the logarithm of a chance. Gaussian noise has mu = |
 In zCDP they are worth rho = epsilon^2 / 2, w^2 / 8 with w the width of the interval in which the
 changes lie, and mu^2 / 2. Against a pair (epsilon, delta) the Gaussian parts are tested together by
 their exact delta (Balle and Wang 2018). Categories that only one of two tables has are covered by
-the delta of their discovery and not by noise.
+the delta of their discovery and not by noise: the chance that one of them is released is added up.
 """
 
 from __future__ import annotations
@@ -37,6 +37,13 @@ def excess(record: Tape, again: Tape, ledger: Any) -> str | None:
     for charges, requests in spans:
         spends = [charge.spend for charge in charges]
         told = f"{spends[-1].stage} of {spends[-1].what}"
+        seen = math.fsum(_seen(*pair) for pair in requests if pair[0].least is not None)
+        failing = math.fsum(spend.delta for spend in spends)
+        if seen > failing * (1 + SLACK):
+            return (
+                f"{told} shows a category of one unit with a chance of {seen:.3g}, charged is "
+                f"delta {failing:.3g}"
+            )
         if ledger.zcdp:
             cost = math.fsum(_rho(*pair) for pair in requests)
             paid = math.fsum(spend.rho for spend in spends)
@@ -79,6 +86,29 @@ def _difference(here: Request, there: Request) -> Any:
         for label in one.keys() & other.keys()
     ]
     return np.array([a - b for a, b in shared], dtype=float)
+
+
+def _seen(here: Request, there: Request) -> float:
+    """The chance that a category is released which only one of two tables has, at the most."""
+    return math.fsum(
+        _tail(here.least - one[label], here.scale)
+        for tallies in ((here.true, there.true), (there.true, here.true))
+        for one, other in zip(*tallies, strict=True)
+        for label in one.keys() - other.keys()
+    )
+
+
+def _tail(least: int, scale: float) -> float:
+    """The chance that discrete Gaussian noise is so large or larger.
+
+    Examples
+    --------
+    >>> _tail(-100, 3.0), round(_tail(1, 1e-9), 3)  # certain, and never
+    (1.0, 0.0)
+    """
+    reach = max(math.ceil(15 * scale), 1)  # beyond are less than 1e-48
+    weights = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * scale**2))
+    return float(weights[max(least + reach, 0) :].sum() / weights.sum())
 
 
 def _mu(here: Request, there: Request) -> float:

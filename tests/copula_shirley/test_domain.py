@@ -384,8 +384,21 @@ def test_the_number_of_cells_that_a_schema_does_not_name(
 
 @pytest.mark.parametrize("kind", ["integer", "continuous"])
 def test_too_many_cells_are_refused(kind: str) -> None:
-    with pytest.raises(SchemaError, match=r"'x': cells \(2000000\) must be at most 1000000"):
-        domain.cells(column_of(kind, minimum=0, maximum=10**9, cells=2_000_000))
+    with pytest.raises(SchemaError, match=r"'x': cells \(60,000\) must be at most 50,000"):
+        domain.cells(column_of(kind, minimum=0, maximum=10**9, cells=60_000))
+
+
+@given(st.integers(0, 60), st.integers(1, 70), st.lists(st.integers(0, 60)), st.booleans())
+def test_cells_are_reckoned_before_they_are_made(
+    maximum: int, cells: int, special: list[int], missing: bool
+) -> None:
+    special = [value for value in special if value <= maximum]
+    for kind in ("integer", "continuous"):
+        fields = {"minimum": 0, "maximum": maximum, "cells": cells, "missing": missing}
+        column = column_of(kind, special=special, **fields)
+        assert domain.cells(column).size <= domain.most_cells(column)
+        if not special and (maximum or kind == "integer"):
+            assert domain.cells(column).size == domain.most_cells(column)
 
 
 def test_index_and_snap_by_hand() -> None:

@@ -3,10 +3,12 @@ from __future__ import annotations
 import math
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from copula_shirley import Budget, Column, Ledger, PrivateVine, Schema, SettingError, load, plan
 from copula_shirley.measure import Discovery, Measure, Noise
@@ -187,6 +189,49 @@ def test_a_category_of_one_unit_is_released_with_a_chance_of_delta(neighbours: s
         failures += any(len(labels) > 1 for labels in answer.labels)
         assert ledger.spends[0].delta == failing
     assert failures <= 470
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("k", [1, 3, 30])
+@pytest.mark.parametrize("epsilon", [0.5, 8.0, 100.0])
+def test_k_rows_of_one_unit_in_one_category_pass_with_a_chance_of_delta(
+    neighbours: str, k: int, epsilon: float
+) -> None:
+    """Exactly: noise on k rows reaches the threshold no oftener than delta's share allows.
+
+    Two columns, in each of which a unit may have k categories of its own, and two units where one
+    replaces another: a share of failing / 4k for each category.
+    """
+    budget, failing = Budget(epsilon, 1e-3), 1e-4
+    noise = Noise(budget, histogram_sensitivity(neighbours, k), failing)
+    least, scale = noise.threshold(0.9, 2, k), noise.scale(0.9, 2)
+    numbers = np.arange(-math.ceil(40 * scale), math.ceil(40 * scale) + k + 1)
+    chances = np.exp(-(numbers**2) / (2 * scale**2))
+    chances /= chances.sum()
+    assert chances[numbers >= least - k].sum() <= failing / (4 * k)
+    # nor is it far too high: a few less would pass too often
+    assert chances[numbers >= least - k - 2 - 0.5 * scale].sum() > failing / (4 * k)
+
+
+@pytest.mark.parametrize("k", [1, 4])
+def test_a_category_is_released_by_noise_and_not_by_the_rows_of_one_unit(k: int) -> None:
+    """All k rows of a unit are in one category; what is drawn is fixed here."""
+    noise = Noise(Budget(8.0, 1e-3), histogram_sensitivity("add-remove", k), 1e-4)
+    rare = 1e-4 / (2 * k)  # the chance of one column, two units
+    reached = math.ceil(noise.scale(0.9, 1) * float(norm.isf(rare)))
+
+    class Fixed(SeededNoise):
+        def gaussian(self, counts: Any, scale: float) -> Any:
+            return counts + self.drawn
+
+    source = Fixed(np.random.default_rng(0))
+    records = records_of(pd.DataFrame({"a": ["own"] * k}))
+    for source.drawn, released in ((reached, []), (reached + 1, ["own"])):
+        ledger = Ledger(Budget(8.0, 1e-3), rows_per_unit=k, zcdp=True)
+        answer = Measure(records, ledger, source, noise).answer(
+            Discovery("categories", [LabelKey("a")], 0.9)
+        )
+        assert answer.labels == [released]
 
 
 def test_each_value_is_brought_in_by_itself() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ import pytest
 from card_models import SCHEMA, SETTINGS, rows
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from copula_shirley import (
     ArtefactError,
@@ -25,11 +29,12 @@ from copula_shirley import (
     Schema,
     SettingError,
     cli,
+    releases,
 )
 from copula_shirley.accounting import epsilon_of, rho_of
 from copula_shirley.api import find_generator
 from copula_shirley.card import sha256_of
-from copula_shirley.releases import HEAD, Cost, ReleaseLedger, total_of
+from copula_shirley.releases import HEAD, LARGEST_LEDGER, Cost, ReleaseLedger, total_of
 
 CAP = Budget(2.0, 1e-8)
 
@@ -182,19 +187,11 @@ def stopped_inside(ledger: ReleaseLedger) -> None:
         reservation.fit(rows(), progress=stop)
 
 
-def fitted_past_it(ledger: ReleaseLedger) -> None:
-    generator = PrivateVine(1.0)
-    with ledger.reserve(generator, SCHEMA):
-        generator.fit(rows(), SCHEMA)
-    raise RuntimeError
-
-
 @pytest.mark.parametrize(
     ("stopped", "state", "total"),
     [
         (stopped_before, "given back", 0.0),
         (stopped_inside, "begun", 1.0),
-        (fitted_past_it, "reserved", 1.0),
     ],
 )
 def test_what_is_given_back_and_what_is_kept(
@@ -209,6 +206,54 @@ def test_what_is_given_back_and_what_is_kept(
         with ReleaseLedger.open(path).reserve(PrivateVine(2.0), SCHEMA) as reservation:
             reservation.fit(rows())
         assert ReleaseLedger.open(path).total.epsilon == pytest.approx(2.0, rel=0.1)
+
+
+class OwnFit(PrivateVine):
+    """Does something before the fit that all generators share."""
+
+    def fit(self, *words: Any, **named: Any) -> PrivateVine:
+        return super().fit(*words, **named)
+
+
+PAST: dict[str, Callable[[PrivateVine], PrivateVine]] = {
+    "itself": lambda generator: generator,
+    "a clone": clone,
+    "a clone of a clone": lambda generator: clone(clone(generator)),
+    "a deep copy": copy.deepcopy,
+    "a shallow copy": copy.copy,
+    "of a pickle": lambda generator: pickle.loads(pickle.dumps(generator)),
+    "a new one": lambda generator: PrivateVine(**generator.get_params()),
+    "a new one of another class": lambda _: OwnFit(1.0),
+}
+
+
+@pytest.mark.parametrize("twin_of", PAST.values(), ids=PAST)
+def test_inside_the_block_only_the_reservation_fits(path: Path, twin_of: Any) -> None:
+    generator = PrivateVine(1.0)
+    with ReleaseLedger.open(path).reserve(generator, SCHEMA):
+        twin = twin_of(generator)
+        with pytest.raises(BudgetError, match=r"would not be counted in .*releases\.json"):
+            twin.fit(rows(), SCHEMA)
+        assert not hasattr(twin, "ledger_")
+    assert states(path) == ["given back"]  # nothing was answered
+
+
+@pytest.mark.parametrize("twin_of", [PAST["itself"], clone, copy.deepcopy])
+def test_after_the_block_a_generator_of_a_ledger_is_fitted_by_a_reservation(
+    path: Path, twin_of: Any
+) -> None:
+    generator = PrivateVine(0.5)
+    with ReleaseLedger.open(path).reserve(generator, SCHEMA) as reservation:
+        twin = twin_of(reservation.fit(rows()))
+        with pytest.raises(BudgetError, match="would not be counted"):
+            twin.fit(rows(), SCHEMA)
+    assert generator.sample(3).shape == (3, 3)  # the model that was counted is still whole
+    with pytest.raises(BudgetError, match="would not be counted"):
+        twin.fit(rows(), SCHEMA)
+    with ReleaseLedger.open(path).reserve(twin, SCHEMA) as reservation:
+        reservation.fit(rows())
+    assert states(path) == ["settled", "settled"]
+    PrivateVine(1.0, random_state=0).fit(rows(), SCHEMA)  # of no ledger, and none is open
 
 
 # -- processes -----------------------------------------------------------------------------
@@ -229,6 +274,58 @@ def test_processes_cannot_overspend_together(path: Path) -> None:
         granted = pool.map(reserve_one, [str(path)] * 24, chunksize=1)
     assert sum(granted) == 4  # of 2, each 0.5
     assert ReleaseLedger.open(path).total.epsilon == pytest.approx(2.0)
+
+
+def test_the_lock_survives_its_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one process writes, another removes the lock file, takes a lock and writes, too."""
+    lock = path.with_name(f".{path.name}.lock")
+    write, seen = releases._write, []
+
+    def interrupted(*words: Any) -> None:
+        if not seen:
+            seen.append(1)
+            lock.unlink()
+            context = multiprocessing.get_context("fork")
+            with context.Pool(1) as pool:
+                assert pool.map(reserve_one, [str(path)]) == [True]
+        write(*words)
+
+    monkeypatch.setattr(releases, "_write", interrupted)
+    ReleaseLedger.open(path).reserve(PrivateVine(0.25, delta=0.0), SCHEMA)
+    found = ReleaseLedger.open(path)
+    assert [release.cost.epsilon for release in found.releases] == [0.5, 0.25]
+
+
+def test_who_waited_for_a_removed_lock_takes_the_new_one(path: Path) -> None:
+    lock = path.with_name(f".{path.name}.lock")
+    with releases._locked(path) as check_lock:
+        check_lock()
+        lock.unlink()
+        with pytest.raises(ArtefactError, match="changed by another process"):
+            check_lock()
+        assert reserve_one(str(path))  # makes a lock file of its own
+        with pytest.raises(ArtefactError, match="changed by another process"):
+            check_lock()
+
+
+def test_a_ledger_that_changed_since_it_was_read_is_read_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By somebody who takes no lock at all."""
+    other = path.with_name("other.json")
+    ReleaseLedger.new(other, CAP)
+    assert reserve_one(str(other))
+    write, seen = releases._write, []
+
+    def interrupted(*words: Any) -> None:
+        if not seen:
+            seen.append(1)
+            other.rename(path)
+        write(*words)
+
+    monkeypatch.setattr(releases, "_write", interrupted)
+    ReleaseLedger.open(path).reserve(PrivateVine(0.25, delta=0.0), SCHEMA)
+    assert [r.cost.epsilon for r in ReleaseLedger.open(path).releases] == [0.5, 0.25]
 
 
 KILLED = """
@@ -308,8 +405,8 @@ def test_a_careful_edit_must_still_make_sense(path: Path) -> None:
     """Digests made anew, but a cost below zero, or an order that never was."""
     content = with_entries(path)
 
-    def forge(change: Any) -> None:
-        copy = json.loads(json.dumps(content))
+    def forge(change: Any, **head: Any) -> None:
+        copy = json.loads(json.dumps({**content, **head}))
         change(copy["entries"])
         digest = sha256_of({name: copy[name] for name in HEAD})
         for entry in copy["entries"]:
@@ -319,12 +416,17 @@ def test_a_careful_edit_must_still_make_sense(path: Path) -> None:
 
     forge(lambda _: None)
     assert ReleaseLedger.open(path).total.epsilon < 1.0  # the helper makes files that are read
+    for head in ({"unit": ["row"]}, {"unit": "[red]"}, {"neighbours": 3}):
+        forge(lambda _: None, **head)
+        with pytest.raises(ArtefactError, match="no release ledger"):
+            ReleaseLedger.open(path)
     for change in (
         lambda entries: entries[2].update(epsilon=-5.0),
         lambda entries: entries[1].update(kind="settled"),
         lambda entries: entries[5].update(kind="given back"),
         lambda entries: entries[3].update(number=7),
         lambda entries: entries[2].pop("rho"),
+        lambda entries: entries[2].update(rho=1e308),
     ):
         forge(change)
         with pytest.raises(ArtefactError, match="no release ledger"):
@@ -336,6 +438,19 @@ def test_foreign_files_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "r.json").write_bytes(content)
     with pytest.raises(ArtefactError, match="no release ledger"):
         ReleaseLedger.open(tmp_path / "r.json")
+
+
+def test_a_huge_file_is_no_ledger(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole + b" " * LARGEST_LEDGER)
+    with pytest.raises(ArtefactError, match="at most 16,777,216 bytes"):
+        ReleaseLedger.open(path)
+
+
+def test_a_file_name_that_steers_a_terminal_is_written_down_as_what_it_is(path: Path) -> None:
+    ReleaseLedger.open(path).reserve(PrivateVine(0.1), SCHEMA, "\x1b[2J\u202etxt.csv")
+    (release,) = ReleaseLedger.open(path).releases
+    assert release.what == r"\x1b[2J\u202etxt.csv"
 
 
 def test_a_ledger_is_never_replaced(path: Path) -> None:
@@ -434,21 +549,6 @@ def test_a_second_fit_of_one_reservation_harms_no_ledger(path: Path) -> None:
     with pytest.raises(SettingError, match="reserve again"):
         reservation.fit(rows())
     assert len(ReleaseLedger.open(path).releases) == 1
-
-
-def test_a_fit_past_the_reservation_that_fails_half_way_is_spent(path: Path) -> None:
-    def stop(stage: str, _: float) -> None:
-        if stage == "tree 1":
-            raise KeyboardInterrupt
-
-    generator = PrivateVine(1.0)
-    with (
-        pytest.raises(KeyboardInterrupt),
-        ReleaseLedger.open(path).reserve(generator, SCHEMA),
-    ):
-        generator.fit(rows(), SCHEMA, progress=stop)
-    (release,) = ReleaseLedger.open(path).releases
-    assert release.state == "reserved" and release.cost.epsilon == 1.0
 
 
 def test_people_of_two_columns_do_not_add_up(tmp_path: Path) -> None:

@@ -178,12 +178,11 @@ def tables(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema]:
     special = st.sampled_from(["NA", "None", "nan", "007", " x ", "a,b", 'say "x"', "1e5", "True"])
     listed = draw(st.lists(words | special, min_size=1, max_size=5, unique=True))
     first, second = draw(st.lists(words, min_size=2, max_size=2, unique=True))
+    first, second = "w" + first.replace("\n", " "), "g" + second.replace("\n", " ")
     table = pd.DataFrame(
         {
-            "w" + first: values(st.sampled_from(listed)),
-            "g" + second: pd.Series(
-                values(st.sampled_from([None, *listed])), dtype=type_of_texts()
-            ),
+            first: values(st.sampled_from(listed)),
+            second: pd.Series(values(st.sampled_from([None, *listed])), dtype=type_of_texts()),
             "whole": values(st.integers(-(2**53), 2**53)),
             "number": values(st.floats(-1e15, 1e15)),
             "gaps": pd.Series(values(st.one_of(st.none(), st.floats(-1e3, 1e3))), dtype=float),
@@ -193,8 +192,8 @@ def tables(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema]:
     bounds = {"minimum": -1e15, "maximum": 1e15}
     schema = Schema(
         (
-            category("w" + first, *listed),
-            category("g" + second, *listed, missing=True),
+            category(first, *listed),
+            category(second, *listed, missing=True),
             Column("whole", "integer", minimum=-(2**53), maximum=2**53),
             Column("number", "continuous", **bounds),
             Column("gaps", "continuous", missing=True, **bounds),

@@ -261,7 +261,7 @@ FORGERIES = {
     extra_entry: "'note' is no part",
     another_answer: "noise|transcript|follows from the answers",
     fractions: "whole numbers|follows from the answers",
-    another_sigma: "noise",
+    another_sigma: "nois",
     another_share: "share|follows from the answers",
     card_meaning: "'meaning'",
     card_hash: "'settings_sha256'",

@@ -18,7 +18,7 @@ from copula_shirley import Budget, Column, Ledger, Schema, SettingError
 from copula_shirley.mechanisms import NumpyNoise
 from copula_shirley.noise import SecureNoise, SeededNoise
 from copula_shirley.privacy import Sensitivity
-from copula_shirley.tape import recording, replaying
+from copula_shirley.tape import answered, recording, replaying
 from evaluation.contract import CHECKS, ContractError, check_generator, contract_tests
 from evaluation.contract.cost import excess, gaussian_delta
 from evaluation.contract.neighbouring import differing
@@ -223,6 +223,30 @@ def test_gaussian_noise_is_tested_by_its_exact_delta() -> None:
     p, q = (np.exp(-((x - m) ** 2) / 2) / math.sqrt(2 * math.pi) for m in (0.7, 0.0))
     integral = np.maximum(p - math.exp(0.4) * q, 0).sum() * (x[1] - x[0])
     assert gaussian_delta(0.7, 0.4) == pytest.approx(integral, rel=1e-6)
+
+
+def test_a_threshold_that_one_unit_passes_is_found() -> None:
+    """A unit with three rows in a category of its own, noise of scale 2, a bar of 9 and of 8."""
+    # of discrete Gaussian noise, by hand: P(noise >= 6) and P(noise >= 5)
+    weights = {k: math.exp(-(k**2) / 8) for k in range(-40, 41)}
+    high, low = (
+        sum(w for k, w in weights.items() if k >= bar) / sum(weights.values()) for bar in (6, 5)
+    )
+
+    def said(least: int, delta: float) -> str | None:
+        ledger, tapes = Ledger(Budget(9.0, 0.5), zcdp=True), []
+        shared = {("missing", None): 4, ("str", "many"): 50}
+        for tally in ({**shared, ("str", "own"): 3}, shared):
+            with recording() if not tapes else replaying(tapes[0]) as tape:
+                Ledger.from_dict(ledger.to_dict()).charge_rho("s", "w", "m", 1.0, delta)
+                answered(source(), "discovery", [tally], 2.0, lambda: None, least=least)
+            tapes.append(tape)
+        return excess(tapes[0], tapes[1], ledger)
+
+    assert said(9, high * 1.001) is None and said(8, low * 1.001) is None
+    for least, chance in ((9, high), (8, low)):
+        found = said(least, chance * 0.999)
+        assert found is not None and "shows a category of one unit with a chance of" in found
 
 
 def test_noise_charged_in_advance_is_no_fault() -> None:

@@ -109,6 +109,11 @@ def test_our_grids_are_whole(name: str) -> None:
         ({"gigabytes": "many"}, r"gigabytes \('many'\)"),
         ({"only_folds": [7]}, r"only_folds \(7\) must be below folds \(5\)"),
         ({"rows": 3}, r"rows \(3\) must be a whole number, 10 or more"),
+        ({"folds": 10**12}, r"runs \(\d.*\) must be at most 1,000,000"),
+        (
+            {"generators": {"real": {"vary": {name: [0] * 40 for name in "abcdef"}}}},
+            r"runs \(\d.*\) must be at most 1,000,000",
+        ),
         ({"colour": "red"}, r"key \('colour'\) must be one of name"),
     ],
 )

@@ -1,0 +1,53 @@
+r"""Texts of strangers that are shown: they must not steer a terminal nor turn a line around.
+
+A column called ``"\x1b[2K\rproved: epsilon 0.1"`` would paint a label of its own when a model is
+inspected, and U+202E shows what follows it backwards.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+#: General categories of Unicode that are refused: controls (escape, backspace), formats
+#: (directions, zero widths, soft hyphens), halves of characters, line and paragraph separators.
+REFUSED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+#: Formats that Persian, Indian scripts and emoji are written with: zero width (non-)joiner.
+JOINERS = "\u200c\u200d"
+#: Controls that a value of several lines may hold; what prints it shows it in one line.
+SPACES = "\t\n\r"
+
+
+def odd_character(text: str, *, spaces: bool = False) -> str | None:
+    r"""The name (U+001B) of the first character that must not be shown; None without one.
+
+    Parameters
+    ----------
+    text : str
+    spaces : bool
+        Tabs and line ends are allowed, as in categories.
+
+    Examples
+    --------
+    >>> odd_character("Größe"), odd_character("a\x1b[31m"), odd_character("a\nb", spaces=True)
+    (None, 'U+001B', None)
+    """
+    if text.isprintable():  # the quick way for nearly all
+        return None
+    allowed = JOINERS + SPACES if spaces else JOINERS
+    odd = (c for c in text if c not in allowed and unicodedata.category(c) in REFUSED)
+    return next((f"U+{ord(c):04X}" for c in odd), None)
+
+
+def all_texts(value: Any) -> Iterable[str]:
+    """Every text in a value of JSON, keys included."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
