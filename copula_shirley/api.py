@@ -37,6 +37,8 @@ CHUNK = 50_000
 ENTRY_POINTS = "copula_shirley.generators"
 #: Letters of the reason why a file is refused.
 LONGEST_REASON = 300
+#: Columns that a reason names; the others are counted.
+NAMED = 6
 #: Sets the seeds of sampling apart from those of fitting.
 SAMPLING = 0x5A3B1E
 
@@ -128,6 +130,37 @@ class Generator(BaseEstimator, ABC):
         """The number of rows that the model remembers; it must not betray a private one."""
         return rows
 
+    def unproved(self, schema: Schema | None) -> list[str]:
+        """Why nothing would be proved of a fit to this domain; empty if something would.
+
+        Known before a row is read. The ledger of a fit may have further reasons.
+        """
+        found = []
+        if not self.provable:
+            found.append(f"a {self.name} model proves nothing at any epsilon (docs/privacy.md)")
+        if "epsilon" in self._get_param_names() and self.get_params()["epsilon"] is None:
+            found.append("epsilon none draws no noise")
+        bought = getattr(self, "domain", "declared") == "private"
+        drafted = schema.drafted if schema is not None and not bought else ()
+        if drafted:
+            names = ", ".join(map(repr, drafted[:NAMED])) + (", ..." if drafted[NAMED:] else "")
+            found.append(
+                f"the bounds and categories of {len(drafted)} columns ({names}) were drafted from "
+                "the rows: review them, declare what is known with provenance: declared and a "
+                "source, and buy the rest (private-vine with --domain private)"
+            )
+        if schema is None and not bought:
+            found.append(
+                "without a schema bounds and categories are drafted from the rows: write one with "
+                "'shirley schema', review it and name it with --schema"
+            )
+        if schema is not None and schema.person and schema.person_provenance == "drafted":
+            found.append(
+                f"the most rows of one person ({schema.person!r}) were counted in the rows: "
+                "declare max_rows with a source"
+            )
+        return found
+
     def _contradictions(self) -> list[str]:
         """What the ledger says otherwise than what was learnt; for ``shirley verify``."""
         return []
@@ -173,6 +206,7 @@ class Generator(BaseEstimator, ABC):
             raise SettingError(f"schema ({type(schema).__name__}) must be a Schema or None")
         self._check_settings(schema)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
+        whole, table = table, schema.without_left_out(table)
         table, schema, ledger = self._enter(table, schema, fit_rng)
         ledger.domains = {column.name: column.provenance for column in schema}
         for name in schema.drafted:
@@ -187,7 +221,7 @@ class Generator(BaseEstimator, ABC):
         self._fit(Rows.of(table, schema), ledger, fit_rng, report)
         self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}
         self.schema_, self.n_rows_ = schema, self._size_to_keep(len(table))
-        self.columns_ = [str(name) for name in table.columns if name != schema.person]
+        self.columns_ = schema.synthetic_names(whole)
         self.dtypes_ = {c.name: self._dtype_to_keep(c, table[c.name]) for c in schema}
         self.ledger_ = ledger
         report("done", 1.0)
@@ -243,8 +277,11 @@ class Generator(BaseEstimator, ABC):
                 numbers = self._draw_given(size, chunk_rng, given)
             else:
                 numbers = self._draw(size, chunk_rng)
+            ids = np.arange(start + 1, start + size + 1, dtype=np.int64)  # from no row
             series = {
-                name: domain.from_numbers(self.schema_[name], numbers[name], self.dtypes_[name])
+                name: pd.Series(ids)
+                if name in self.schema_.ids
+                else domain.from_numbers(self.schema_[name], numbers[name], self.dtypes_[name])
                 for name in self.columns_
             }
             yield pd.DataFrame(series)

@@ -178,7 +178,7 @@ def _notes(stages: pd.DataFrame, schema: Schema, *, bought: bool) -> list[str]:
         )
     if schema.drafted and not bought:
         notes.append(
-            f"The domain of {len(schema.drafted)} columns was drafted from data; the ledger will "
-            "call it unprotected unless it is declared or bought (domain='private')."
+            f"The domain of {len(schema.drafted)} columns was drafted from data; nothing "
+            "is proved of a fit unless it is declared or bought (domain='private')."
         )
     return notes
