@@ -46,6 +46,8 @@ MOST_DRAWN = 2**40
 ENTRY_POINTS = "copula_shirley.generators"
 #: Letters of the reason why a file is refused.
 LONGEST_REASON = 300
+#: Columns that a reason names; the others are counted.
+NAMED = 6
 #: Sets the seeds of sampling apart from those of fitting.
 SAMPLING = 0x5A3B1E
 
@@ -160,6 +162,37 @@ class Generator(BaseEstimator, ABC):
         """
         return rows
 
+    def unproved(self, schema: Schema | None) -> list[str]:
+        """Why nothing would be proved of a fit to this domain; empty if something would.
+
+        Known before a row is read. The ledger of a fit may have further reasons.
+        """
+        found = []
+        if not self.provable:
+            found.append(f"a {self.name} model proves nothing at any epsilon (docs/privacy.md)")
+        if "epsilon" in self._get_param_names() and self.get_params()["epsilon"] is None:
+            found.append("epsilon none draws no noise")
+        drafted = schema.drafted if schema is not None else ()
+        if drafted:
+            names = ", ".join(map(repr, drafted[:NAMED])) + (", ..." if drafted[NAMED:] else "")
+            found.append(
+                f"kinds, bounds and categories of {len(drafted)} columns ({names}) were drafted "
+                "from the rows: review them, set provenance: declared and a source where you know "
+                "all of it, and provenance: private where you know the kind alone "
+                "(private-vine with --domain private buys the rest)"
+            )
+        if schema is None:
+            found.append(
+                "without a schema kinds, bounds and categories are read off the rows: write one "
+                "with 'shirley schema', review it and name it with --schema"
+            )
+        if schema is not None and schema.person and schema.person_provenance == "drafted":
+            found.append(
+                f"the most rows of one person ({schema.person!r}) were counted in the rows: "
+                "declare max_rows with a source"
+            )
+        return found
+
     def _contradictions(self) -> list[str]:
         """What the ledger says otherwise than what was learnt; for ``shirley verify``."""
         return []
@@ -207,6 +240,7 @@ class Generator(BaseEstimator, ABC):
         self._check_settings(schema)
         self._check_bought(schema)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
+        whole, table = table, schema.without_left_out(table)
         table, schema, ledger = self._enter(table, schema, fit_rng)
         ledger.domains = {column.name: column.provenance for column in schema}
         for name in schema.drafted:
@@ -221,7 +255,7 @@ class Generator(BaseEstimator, ABC):
         self._fit(Rows.of(table, schema), ledger, fit_rng, report)
         self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}
         self.schema_, self.n_rows_ = schema, self._size_to_keep(len(table))
-        self.columns_ = [str(name) for name in table.columns if name != schema.person]
+        self.columns_ = schema.synthetic_names(whole)
         self.dtypes_ = {c.name: self._dtype_to_keep(c, table[c.name]) for c in schema}
         self.ledger_ = ledger
         report("done", 1.0)
@@ -299,8 +333,11 @@ class Generator(BaseEstimator, ABC):
                 numbers = self._draw_given(size, chunk_rng, given)
             else:
                 numbers = self._draw(size, chunk_rng)
+            ids = np.arange(start + 1, start + size + 1, dtype=np.int64)  # from no row
             series = {
-                name: domain.from_numbers(self.schema_[name], numbers[name], self.dtypes_[name])
+                name: pd.Series(ids)
+                if name in self.schema_.ids
+                else domain.from_numbers(self.schema_[name], numbers[name], self.dtypes_[name])
                 for name in self.columns_
             }
             yield pd.DataFrame(series)

@@ -21,8 +21,9 @@ from copula_shirley.tradeoff import FALSE_POSITIVES, most_true_positives
 
 if TYPE_CHECKING:
     from copula_shirley.api import Generator
+    from copula_shirley.schema import Schema
 
-FORMAT = 1
+FORMAT = 2
 PACKAGES = ("copula-shirley", "numpy", "opendp", "pyvinecopulib")
 #: What is said of each kind of randomness.
 RANDOMNESS = {
@@ -33,6 +34,8 @@ RANDOMNESS = {
     "not for release: its low bits can betray what is below it",
     "none": "no noise was drawn",
 }
+#: Rows for each category of a nominal column below which its card warns.
+ROWS_PER_CATEGORY = 10
 #: Bounds are rounded up to so many decimals.
 DECIMALS = 6
 
@@ -46,22 +49,54 @@ def card_of(model: Generator) -> dict[str, Any]:
         Fitted, or loaded from a file.
     """
     model._check_fitted()
-    ledger = model.ledger_
+    ledger, schema = model.ledger_, model.schema_
     facts = {
         "format": FORMAT,
         "generator": model.name,
         "ledger": ledger.to_dict(),
         "columns": [
-            {"name": c.name, "kind": c.kind, "domain": c.provenance} for c in model.schema_
+            {
+                "name": c.name,
+                "kind": c.kind,
+                "domain": c.provenance,
+                "cells": c.size,
+                "source": c.source,
+                "as_drafted": c.provenance == "declared" and c.draft is not None,
+            }
+            for c in schema
         ],
+        "person": None
+        if schema.person is None
+        else {
+            "max_rows": schema.max_rows,
+            "domain": schema.person_provenance,
+            "source": schema.person_source,
+            "as_drafted": schema.person_provenance == "declared"
+            and schema.person_draft is not None,
+        },
+        "left_out": [vars(left) for left in schema.left_out],
+        "domain_warnings": domain_warnings(schema, model.n_rows_),
         "randomness": randomness_of(ledger),
         "meaning": meaning(ledger),
         "versions": dict(getattr(model, "_made_with", None) or versions()),
         "settings_sha256": sha256_of(model.settings_),
-        "schema_sha256": sha256_of(model.schema_.to_dict()),
+        "schema_sha256": sha256_of(schema.to_dict()),
     }
     card = {**facts, "words": words(ledger, model.name)}
     return cast(dict[str, Any], json.loads(canonical(card)))  # as a file will give it back
+
+
+def domain_warnings(schema: Schema, rows: int) -> list[str]:
+    """Columns with so many categories that somebody may have listed the values of the rows.
+
+    ``rows`` is the number that the model keeps: noisy, or public.
+    """
+    return [
+        f"Column {c.name!r} has {len(c.categories):,} categories, more than a tenth of the number "
+        "of rows: a list that long may hold values of single rows."
+        for c in schema
+        if c.nominal and c.provenance != "private" and ROWS_PER_CATEGORY * len(c.categories) > rows
+    ]
 
 
 def versions() -> dict[str, str]:

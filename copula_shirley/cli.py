@@ -26,6 +26,7 @@ from copula_shirley.files import finished
 from copula_shirley.installed import LazyGroup
 from copula_shirley.request import (
     DEFAULT_MODEL,
+    AcceptUnproved,
     Data,
     Delta,
     Domain,
@@ -46,11 +47,18 @@ from copula_shirley.request import (
 )
 from copula_shirley.schema import Schema, draft_notes
 from copula_shirley.tables import check_extension, formulas, read_table, write_table
-from copula_shirley.terminal import check_apart, messages, note, plain, progress_bars, screen
+from copula_shirley.terminal import (
+    alarm,
+    check_apart,
+    messages,
+    note,
+    plain,
+    progress_bars,
+    screen,
+)
 
 if TYPE_CHECKING:  # what takes seconds to import is imported by the commands that need it
     from copula_shirley.api import Generator
-    from copula_shirley.privacy import Ledger
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -131,7 +139,7 @@ def fit(
         _fit(asked, output.name)
         asked.generator.save(files.paths[0])
         files.add_cards(asked.generator)
-    _conclude(asked, f"Model written to {output}")
+    _conclude(asked, "Model", output)
 
 
 @app.command()
@@ -143,6 +151,7 @@ def sample(
     seed: Seed = None,
     no_card: NoCard = False,
     escape_formulas: EscapeFormulas = False,
+    accept_unproved: AcceptUnproved = False,
     quiet: Quiet = False,
 ) -> None:
     """Draw synthetic rows from a saved model; that costs no privacy, as often as one likes."""
@@ -152,6 +161,7 @@ def sample(
     from copula_shirley.conditions import given_from_texts  # noqa: PLC0415  (slow)
 
     generator = load(model)
+    _check_proved(_why_unproved(generator), accept_unproved)
     wanted = given_from_texts(given or (), generator.schema_)
     with written_with_cards([output], no_card) as files:
         _draw(generator, rows, seed, files.paths[0], kind, quiet, wanted, escape_formulas)
@@ -159,6 +169,7 @@ def sample(
     if not quiet:
         _note_formulas(generator, kind, escape_formulas)
         messages.print(f"Synthetic rows written to {plain(output)}")
+    _warn_unproved(generator, output)
 
 
 @app.command()
@@ -191,7 +202,7 @@ def synthesize(
         files.add_cards(asked.generator, given)
     if not asked.quiet:
         _note_formulas(asked.generator, kind, escape_formulas)
-    _conclude(asked, f"Synthetic rows written to {output}")
+    _conclude(asked, "Synthetic rows", output)
 
 
 @app.command()
@@ -213,7 +224,7 @@ def inspect(
     if json:
         sys.stdout.write(generator.ledger_.to_json() + "\n")
         return
-    _print_ledger(generator.ledger_)
+    _print_ledger(generator)
     _print_card(checked_card(generator))
     for title, frame in generator.tables().items():
         table = Table(*frame.columns, title=title)
@@ -245,6 +256,7 @@ def _fit(asked: Request, what: str) -> None:
     """
     if asked.releases is None:
         _fit_table(asked, asked.generator.fit)
+        _check_proved(_why_unproved(asked.generator), asked.accept_unproved)
         return
     if asked.declared is None:
         raise SettingError("schema (None) must be named with --schema for --releases")
@@ -267,15 +279,18 @@ def _fit_table(asked: Request, fit_to: Callable[..., Generator]) -> None:
         raise SettingError(
             "schema (None) must be named with --schema: what a file holds is no public domain. "
             f"Write a draft with 'shirley schema {asked.data}' and review it; --domain private "
-            "buys the bounds and categories that it leaves drafted"
+            "buys the bounds and categories of columns that you mark with provenance: private"
         )
+    if asked.declared is not None:
+        asked.generator._check_settings(asked.declared)
+        asked.generator._check_bought(asked.declared)
+    _check_proved(asked.generator.unproved(asked.declared), asked.accept_unproved)
     table = read_table(asked.data, asked.declared, asked.missing)
     schema_ = asked.declared or Schema.draft(table)
-    if asked.declared is None and not asked.quiet:
-        for text in draft_notes(table, schema_):
+    if asked.declared is None:
+        asked.generator._check_settings(schema_)
+        for text in [] if asked.quiet else draft_notes(table, schema_):
             note(text)
-    asked.generator._check_settings(schema_)
-    asked.generator._check_bought(schema_)
     if getattr(asked.generator, "domain", "declared") == "declared":  # else there is none yet
         on_unknown = asked.generator.on_unknown
         schema_.validate(table, on_unknown=on_unknown, show_values=asked.show_values)
@@ -328,21 +343,60 @@ def _note_formulas(generator: Generator, kind: str, escaped: bool) -> None:
         )
 
 
-def _conclude(asked: Request, text: str) -> None:
+def _check_proved(reasons: list[str], accepted: bool) -> None:
+    """Refuse a release of which nothing is proved, unless its maker says that he knows."""
+    if reasons and not accepted:
+        raise SettingError(
+            f"nothing would be proved about privacy: {'; '.join(reasons)}. To write it all the "
+            "same, for nobody but who may see the rows, add --accept-unproved"
+        )
+
+
+def _why_unproved(generator: Generator) -> list[str]:
+    """Why nothing is proved of a fitted model; empty if something is."""
+    ledger = generator.ledger_
+    if ledger.proved is not None:
+        return []
+    return generator.unproved(generator.schema_) or list(
+        dict.fromkeys(f"{use.stage}: {use.why}" for use in ledger.unprotected)
+    )
+
+
+def _warn_unproved(generator: Generator, output: Path) -> None:
+    """Say so in red where nothing is proved of what was written, also when told to be quiet."""
+    if generator.ledger_.proved is None:
+        reasons = "; ".join(_why_unproved(generator)) or "its noise was replayed"
+        alarm(
+            f"NOT PROTECTED: nothing is proved about the privacy of {one_line(str(output))}: "
+            f"{reasons}. Treat it as the rows themselves."
+        )
+
+
+def _conclude(asked: Request, what: str, output: Path) -> None:
     if not asked.quiet:
-        messages.print(_label(asked.generator.ledger_))
-        messages.print(plain(text))
+        messages.print(_label(asked.generator))
+        messages.print(plain(f"{what} written to {output}"))
+    _warn_unproved(asked.generator, output)
 
 
-def _label(ledger: Ledger) -> Table:
+def _label(generator: Generator) -> Table:
+    from copula_shirley.card import domain_warnings  # noqa: PLC0415  (slow)
+
+    schema_ = generator.schema_
     table = Table("", "", title="Privacy label", show_header=False)
-    for heading, text in ledger.summary():
+    for heading, text in generator.ledger_.summary():
         table.add_row(heading, plain(text))
+    table.add_row("cells", plain(", ".join(f"{c.name} {c.size:,}" for c in schema_)))
+    for left in schema_.left_out:
+        table.add_row("left out", plain(f"{left.name}: {left.reason or 'no reason stated'}"))
+    for text in domain_warnings(schema_, generator.n_rows_):
+        table.add_row("[yellow]warning[/]", plain(text))
     return table
 
 
-def _print_ledger(ledger: Ledger) -> None:
-    screen.print(_label(ledger))
+def _print_ledger(generator: Generator) -> None:
+    ledger = generator.ledger_
+    screen.print(_label(generator))
     if ledger.spends:
         head, lines = ledger.spends_table()
         spends = Table(*head, title="Spends")

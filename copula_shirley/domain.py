@@ -305,6 +305,8 @@ def _rules(column: Column, series: pd.Series) -> list[tuple[NDArray[np.bool_], s
         listed = categories(column)
         allowed = ", ".join(map(repr, listed[:12])) + (", ..." if len(listed) > 12 else "")
         rule = f"a value is not among the {len(listed)} categories {allowed}"
+        if column.other is not None:
+            rule += f"; a fit with on_unknown='clip' counts it as {column.other!r}"
         return [*rules, (_positions(column, series) == -2, rule)]
     if column.kind == "datetime":
         moments = stamps(series, column.format)

@@ -110,9 +110,7 @@ def plan(
     ledger = model._open_ledger(schema)
     budget = f"{ledger.budget or 'no noise'}; {dict(ledger.summary())['neighbours']}; {n:,} rows"
     megabytes = BYTES * n * columns / 2**20 + 150
-    return Plan(
-        stages, budget, _notes(stages, schema, bought=problem.share < 1), seconds, megabytes
-    )
+    return Plan(stages, budget, _notes(stages, schema), seconds, megabytes)
 
 
 def _rehearse(problem: Any, n: int) -> list[tuple[Query, Answer]]:
@@ -157,7 +155,7 @@ def _line(query: Query, answer: Answer, noise: Noise, n: int) -> dict[str, Any]:
     return line | {"cells": max(cells), "noise": answer.sigma, "error": min(error, 1.0)}
 
 
-def _notes(stages: pd.DataFrame, schema: Schema, *, bought: bool) -> list[str]:
+def _notes(stages: pd.DataFrame, schema: Schema) -> list[str]:
     asked = set(stages["stage"])
     notes = []
     if "tree 1" not in asked and len(schema) > 1:
@@ -178,9 +176,10 @@ def _notes(stages: pd.DataFrame, schema: Schema, *, bought: bool) -> list[str]:
             "noise, before ranges and smoothing lower it. Fewer columns, coarser cells or a larger "
             "epsilon help."
         )
-    if schema.drafted and not bought:
+    if schema.drafted:
         notes.append(
-            f"The domain of {len(schema.drafted)} columns was drafted from data; the ledger will "
-            "call it unprotected unless it is declared or bought (domain='private')."
+            f"The domain of {len(schema.drafted)} columns was drafted from data; nothing is proved "
+            "of a fit unless it is declared, or its kind alone is (provenance: private) and the "
+            "rest is bought (domain='private')."
         )
     return notes

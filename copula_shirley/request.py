@@ -76,6 +76,10 @@ EscapeFormulas = Annotated[
         help="CSV: a single quote before texts that a spreadsheet would run as a formula.",
     ),
 ]
+AcceptUnproved = Annotated[
+    bool,
+    typer.Option("--accept-unproved", help="Write even if nothing is proved about privacy."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 
 
@@ -92,6 +96,7 @@ class Request:
     quiet: bool
     releases: Path | None = None
     no_card: bool = False
+    accept_unproved: bool = False
 
 
 def request(
@@ -118,6 +123,7 @@ def request(
     extra: Setting = None,
     releases: Releases = None,
     no_card: NoCard = False,
+    accept_unproved: AcceptUnproved = False,
     quiet: Quiet = False,
 ) -> Request:
     """The options that fit and synthesize share."""
@@ -149,6 +155,7 @@ def request(
         quiet,
         releases,
         no_card,
+        accept_unproved,
     )
 
 

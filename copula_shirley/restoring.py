@@ -52,7 +52,7 @@ def check_header(header: Mapping[str, Any]) -> None:
 
 def check_columns(schema: Schema, columns: list[Any], dtypes: Mapping[str, Any]) -> None:
     """Refuse columns that are not those of the schema, and dtypes that cannot store them."""
-    if not texts(columns) or sorted(columns) != sorted(schema.names):
+    if not texts(columns) or sorted(columns) != sorted(schema.names + schema.ids):
         raise ArtefactError("its columns must be those of its schema")
     if sorted(dtypes) != sorted(schema.names) or not texts(dtypes.values()):
         raise ArtefactError("its dtypes must be those of its columns")

@@ -4,12 +4,15 @@ A schema is *public*: it must be written from documentation, not from the rows.
 ``Schema.draft`` writes a first version from a table for a curator to review;
 each of its entries is marked ``provenance: drafted`` and the mark travels to
 the privacy ledger, because a bound read off the data is a fact about the data.
+Columns that look like identifiers are left out (``copula_shirley.identifiers``).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import hashlib
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +29,7 @@ from yaml.reader import Reader
 from yaml.resolver import Resolver
 from yaml.scanner import Scanner
 
-from copula_shirley import domain
+from copula_shirley import domain, identifiers
 from copula_shirley.errors import SchemaError
 from copula_shirley.files import read_text
 from copula_shirley.texts import odd_character
@@ -51,6 +54,12 @@ LARGEST_EXACT_INTEGER = 2**53
 MOST_COLUMNS = 10_000
 
 NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+#: Letters of a ``source`` or of the reason why a column is left out.
+LONGEST_REMARK = 200
+#: Hexadecimal digits of the digest of drafted values: it tells a draft from another, no secret.
+DRAFT_DIGITS = 16
+#: What a draft calls the category of all values that it does not list.
+OTHER = "other"
 
 OnUnknown = Literal["refuse", "clip"]
 
@@ -87,6 +96,11 @@ class Column:
         from documentation and bounds and categories from noisy counts that are paid for
         (``PrivateVine(domain="private")``). Before they are bought such a column may be *open*:
         without categories, or without minimum and maximum.
+    source : str, optional
+        Where a declared domain is known from, such as ``"codebook 2019, p. 4"``.
+    draft : str, optional
+        The digest of drafted values. It is set for drafted columns, and kept with declared ones
+        only while these hold the same values; then they must have a ``source``.
 
     Examples
     --------
@@ -107,6 +121,8 @@ class Column:
     format: str | None = None
     missing: bool = False
     provenance: str = "declared"
+    source: str | None = None
+    draft: str | None = None
 
     def __post_init__(self) -> None:
         for field in ("categories", "special"):
@@ -133,6 +149,38 @@ class Column:
             "datetime": self._check_datetime,
         }
         (self._check_open if self.open else checks.get(self.kind, self._check_numeric))()
+        _check_remark(f"column {_shown(self.name)}: source", self.source)
+        self._check_draft()
+
+    def _check_draft(self) -> None:
+        """Refuse a draft that nobody reviewed but for its mark; forget the digest of another.
+
+        A digest of private bounds would tell them to whoever tries some. So it is kept only where
+        it follows from the values that stand here anyway.
+        """
+        own = self._values_digest()
+        known = self.provenance == "drafted" or (
+            self.provenance == "declared" and self.draft == own
+        )
+        object.__setattr__(self, "draft", own if known else None)
+        if self.draft and self.provenance == "declared" and self.source is None:
+            raise SchemaError(
+                f"column {_shown(self.name)}: provenance (declared) does not fit: its values are "
+                "exactly those that a draft read off the rows. State where they are known from "
+                "(source: codebook 2019, p. 4), replace or widen them, or leave provenance: drafted"
+            )
+
+    def _values_digest(self) -> str:
+        """The digest of what a draft reads off the rows: bounds and lists, else whether gaps."""
+        values = [
+            sorted(repr(c) for c in self.categories if c != self.other),
+            [
+                float(v) if _is_number(v) else str(v)
+                for v in (self.minimum, self.maximum, *sorted(self.special))
+            ],
+            self.missing if self.kind == "boolean" else None,
+        ]
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:DRAFT_DIGITS]
 
     def _error(self, field: str, value: Any, rule: str) -> SchemaError:
         return SchemaError(f"column {_shown(self.name)}: {field} ({_shown(value)}) {rule}")
@@ -158,7 +206,7 @@ class Column:
             "datetime": {"minimum", "maximum", "resolution", "cells", "format"},
         }[self.kind]
         for field in dataclasses.fields(self):
-            if field.name in {"name", "kind", "missing", "provenance"} | allowed:
+            if field.name in {"name", "kind", "missing", *REMARKS} | allowed:
                 continue
             value = getattr(self, field.name)
             if value is not field.default and value != field.default:
@@ -268,12 +316,13 @@ class Column:
         entry: dict[str, Any] = {"kind": self.kind}
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.name in ("name", "kind", "provenance") or value == field.default:
+            if field.name in ("name", "kind", *REMARKS) or value == field.default:
                 continue
             if isinstance(value, tuple):
                 value = [_plain(v) for v in value]
             entry[field.name] = _plain(value)
-        return {**entry, "provenance": self.provenance}
+        remarks = {field: getattr(self, field) for field in REMARKS}
+        return {**entry, **{k: v for k, v in remarks.items() if v is not None}}
 
     @classmethod
     def from_dict(cls, name: str, entry: Any) -> Column:
@@ -292,6 +341,38 @@ class Column:
         return cls(name=name, **{str(k): v for k, v in entry.items() if v is not None})
 
 
+#: Fields of every column, about where its domain came from.
+REMARKS = ("provenance", "source", "draft")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column of the table that no model learns from, such as names.
+
+    Parameters
+    ----------
+    name : str
+    reason : str, optional
+        For people; it is public, like the name.
+    replace : {"drop", "id"}
+        The synthetic table lacks the column, or has consecutive numbers 1, 2, ... in its place.
+    """
+
+    name: str
+    reason: str | None = None
+    replace: str = "drop"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name or not _is_text(self.name):
+            raise SchemaError(f"left_out: column name ({_shown(self.name)}) must be a text")
+        _check_remark(f"left_out: column {_shown(self.name)}: reason", self.reason)
+        if self.replace not in ("drop", "id"):
+            raise SchemaError(
+                f"left_out: column {_shown(self.name)}: replace ({_shown(self.replace)}) must be "
+                "drop or id"
+            )
+
+
 @dataclass(frozen=True)
 class Schema:
     """The public description of a whole table.
@@ -306,6 +387,12 @@ class Schema:
         The largest number of rows that one person may have.
     person_provenance : {"declared", "drafted"}
         Where ``max_rows`` came from.
+    left_out : tuple of LeftOut
+        Columns that the table may have and no model learns from.
+    person_source : str, optional
+        Where a declared ``max_rows`` is known from.
+    person_draft : int, optional
+        The drafted ``max_rows``, as ``Column.draft``.
 
     Examples
     --------
@@ -320,9 +407,13 @@ class Schema:
     person: str | None = None
     max_rows: int = 1
     person_provenance: str = "declared"
+    left_out: tuple[LeftOut, ...] = ()
+    person_source: str | None = None
+    person_draft: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "left_out", tuple(self.left_out))
         if not self.columns:
             raise SchemaError("columns ([]) must describe at least one column")
         names = self.names
@@ -338,11 +429,31 @@ class Schema:
             raise SchemaError(
                 f"person column ({self.person!r}) must not be described among the columns"
             )
+        outside = [left.name for left in self.left_out]
+        for name in outside:
+            if name in names or name == self.person or outside.count(name) > 1:
+                raise SchemaError(
+                    f"left_out: column {name!r} must be named once in the schema: among the "
+                    "columns, as the person column, or here"
+                )
         if type(self.max_rows) is not int or self.max_rows < 1:
             raise SchemaError(f"max_rows ({_shown(self.max_rows)}) must be a positive whole number")
         if self.person_provenance not in ("declared", "drafted"):
             raise SchemaError(
                 f"person provenance ({self.person_provenance!r}) must be declared or drafted"
+            )
+        _check_remark("person: source", self.person_source)
+        self._check_person_draft()
+
+    def _check_person_draft(self) -> None:
+        drafted = self.person is not None and self.person_provenance == "drafted"
+        known = drafted or self.person_draft == self.max_rows
+        object.__setattr__(self, "person_draft", self.max_rows if known else None)
+        if known and not drafted and self.person_source is None:
+            raise SchemaError(
+                f"person column {_shown(self.person)}: provenance (declared) does not fit: "
+                "max_rows is exactly what a draft counted in the rows. State where it is known "
+                "from (source: ...), declare a larger one, or leave provenance: drafted"
             )
 
     def _check_cells(self) -> None:
@@ -397,11 +508,19 @@ class Schema:
             raise SchemaError(f"on_unknown ({on_unknown!r}) must be refuse or clip")
         self.check_columns(table)
         table = self.bound_people(table, on_unknown)
-        if on_unknown == "clip":
-            table = self._clip(table)
+        table = self._clip(table) if on_unknown == "clip" else self.with_other(table)
         for column in self:
             domain.check(column, table[column.name], show_values)
         return table
+
+    def with_other(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table with the values that a draft did not list as its ``other`` category.
+
+        Of drafted columns only, whose list is known to lack values: see ``draft``.
+        """
+        drafted = [c for c in self if c.provenance == "drafted" and c.other is not None]
+        found = {column.name: domain.clip(column, table[column.name]) for column in drafted}
+        return table.assign(**found) if found else table
 
     def check_columns(self, table: pd.DataFrame) -> None:
         """Refuse what is no table with just the columns of the schema."""
@@ -411,14 +530,33 @@ class Schema:
         if absent:
             role = "person column" if absent[0] == self.person else "column"
             raise SchemaError(f"{role} {absent[0]!r} is in the schema but not in the table")
-        extra = [name for name in table.columns if name not in wanted]
+        unused = {left.name for left in self.left_out}
+        extra = [name for name in table.columns if name not in wanted and name not in unused]
         if extra:
             raise SchemaError(
                 f"column {extra[0]!r} is in the table but not in the schema; "
-                "describe it there or drop it"
+                "describe it there, name it under left_out, or drop it"
             )
         if len(table) == 0:
             raise SchemaError("the table has no rows; at least one is needed")
+
+    def without_left_out(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table without the columns that no model learns from."""
+        if not self.left_out:
+            return table
+        check_table(table)
+        return table.drop(columns=[left.name for left in self.left_out], errors="ignore")
+
+    def synthetic_names(self, table: pd.DataFrame) -> list[str]:
+        """Names of the columns of a synthetic table, in the order of this one."""
+        ids = self.ids
+        kept = [str(name) for name in table.columns if name in (*self.names, *ids)]
+        return [*kept, *(name for name in ids if name not in kept)]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Names of the left-out columns that are replaced by consecutive numbers."""
+        return tuple(left.name for left in self.left_out if left.replace == "id")
 
     def _check_people_are_named(self, table: pd.DataFrame) -> None:
         if self.person is None:
@@ -465,18 +603,28 @@ class Schema:
         """Describe a table by looking at it; every entry is marked ``drafted``.
 
         The result is a fact about the data. Review it and change ``drafted``
-        to ``declared`` where the domain is public knowledge.
+        to ``declared`` where the domain is public knowledge. Columns that look like identifiers
+        are left out. Categories that fewer than ``identifiers.RARE`` rows (people, if their
+        column is named) have are not listed: they are counted as ``other``.
         """
         check_table(table)
         if len(table) == 0:
             raise SchemaError("the table has no rows; a draft needs at least one")
         if person is not None and person not in table.columns:
             raise SchemaError(f"person column {person!r} is not in the table")
-        columns = tuple(draft_column(str(n), table[n]) for n in table.columns if n != person)
+        whose = None if person is None else pd.Series(pd.factorize(table[person])[0])
+        found = [draft_column(str(n), table[n], whose) for n in table.columns if n != person]
+        columns = tuple(column for column in found if isinstance(column, Column))
+        left = tuple(column for column in found if isinstance(column, LeftOut))
+        if left and not columns:
+            raise SchemaError(
+                f"column {left[0].name!r} is left out ({left[0].reason}), and so is every other "
+                "one: nothing is left to draft; describe in a schema by hand what is public"
+            )
         if person is None or max_rows is not None:
-            return cls(columns, person, 1 if max_rows is None else max_rows)
+            return cls(columns, person, 1 if max_rows is None else max_rows, left_out=left)
         most = table[person].value_counts().max()
-        return cls(columns, person, int(most), person_provenance="drafted")
+        return cls(columns, person, int(most), person_provenance="drafted", left_out=left)
 
     @classmethod
     def of_kinds(
@@ -506,6 +654,13 @@ class Schema:
                 "max_rows": self.max_rows,
                 "provenance": self.person_provenance,
             }
+            remarks = {"source": self.person_source, "draft": self.person_draft}
+            entry["person"] |= {k: v for k, v in remarks.items() if v is not None}
+        if self.left_out:
+            entry["left_out"] = {
+                left.name: {k: v for k, v in vars(left).items() if k != "name" and v is not None}
+                for left in self.left_out
+            }
         return {**entry, "columns": {column.name: column.to_dict() for column in self}}
 
     @classmethod
@@ -513,23 +668,33 @@ class Schema:
         """The schema that ``to_dict`` wrote."""
         if not isinstance(entry, Mapping) or not isinstance(entry.get("columns"), Mapping):
             raise SchemaError("a schema must be a mapping with an entry 'columns'")
-        unknown = set(entry) - {"format", "person", "columns"}
+        unknown = set(entry) - {"format", "person", "left_out", "columns"}
         if unknown:
             raise SchemaError(f"unknown schema entry ({sorted(map(str, unknown))[0]!r})")
         if entry.get("format", FORMAT) != FORMAT:
             raise SchemaError(f"schema format ({_shown(entry['format'])}) must be {FORMAT}")
         columns = tuple(Column.from_dict(str(k), v) for k, v in entry["columns"].items())
+        left = _left_out(entry.get("left_out"))
         person = entry.get("person")
         if person is None:
-            return cls(columns)
-        if not isinstance(person, Mapping) or set(person) - {"column", "max_rows", "provenance"}:
+            return cls(columns, left_out=left)
+        known = {"column", "max_rows", "provenance", "source", "draft"}
+        if not isinstance(person, Mapping) or set(person) - known:
             raise SchemaError(
                 f"person ({_shown(person)}) must have the entries column and max_rows"
             )
         if not isinstance(person.get("column"), str | int):
             raise SchemaError("person must name its column")
         provenance = str(person.get("provenance", "declared"))
-        return cls(columns, str(person.get("column")), person.get("max_rows", 1), provenance)
+        return cls(
+            columns,
+            str(person.get("column")),
+            person.get("max_rows", 1),
+            provenance,
+            left,
+            person.get("source"),
+            person.get("draft"),
+        )
 
     def to_yaml(self) -> str:
         """The schema as YAML; a drafted one starts with a note to its reviewer."""
@@ -553,11 +718,50 @@ class Schema:
         return cls.from_yaml(read_text(path, LARGEST_YAML, SchemaError, "schema file"))
 
 
-DRAFT_NOTE = """\
-# DRAFT, read from the data: whoever reads it learns something about the rows.
-# Review every entry against public documentation, widen bounds and lists to
-# what could occur, and only then change 'provenance: drafted' to 'declared'.
+DRAFT_NOTE = f"""\
+# DRAFT, read from the data: whoever reads it learns something about the rows. Keep it to yourself.
+# Review every entry of 'columns' against public documentation:
+# - Bounds and categories that you know: widen them to what could occur, then write
+#   'provenance: declared' and where you know them from, such as 'source: codebook 2019, p. 4'.
+#   Values that are still those of the 'draft' digest are refused as declared without a source.
+# - Bounds and categories that you do not know: 'provenance: private' with only the kind:
+#   PrivateVine with --domain private buys the bounds and categories.
+# - What stays 'drafted' is a fact about the rows: nothing is proved of a release that rests on it.
+# Categories that fewer than {identifiers.RARE} rows have are not listed, since they may be those of
+# one person; while the column is drafted they count as its 'other' category.
+# Columns under 'left_out' look like identifiers: no model learns from them. For each of them
+# choose 'replace: drop' (the synthetic table lacks it) or 'replace: id' (numbers 1, 2, 3, ...); or
+# take it out of the list and make it 'person: {{column: ..., max_rows: ...}}', if it says whose row
+# it is; or describe it in 'columns' with categories that you know from documentation.
 """
+
+
+def _left_out(entry: Any) -> tuple[LeftOut, ...]:
+    """The left-out columns of a schema file."""
+    if entry is None:
+        return ()
+    fits = isinstance(entry, Mapping) and all(
+        about is None or (isinstance(about, Mapping) and not set(about) - {"reason", "replace"})
+        for about in entry.values()
+    )
+    if not fits:
+        raise SchemaError(
+            f"left_out ({_shown(entry)}) must be a mapping of columns to reason and replace"
+        )
+    return tuple(
+        LeftOut(str(name), **{k: v for k, v in (about or {}).items() if v is not None})
+        for name, about in entry.items()
+    )
+
+
+def _check_remark(what: str, text: Any) -> None:
+    """Refuse what is no short printable text."""
+    if text is None:
+        return
+    if not isinstance(text, str) or not text.strip() or not text.isprintable():
+        raise SchemaError(f"{what} ({_shown(text)}) must be a printable text")
+    if len(text) > LONGEST_REMARK:
+        raise SchemaError(f"{what} ({_shown(text)}) must have at most {LONGEST_REMARK} letters")
 
 
 class _PlainEvents(Reader, Scanner, Parser):
@@ -678,8 +882,11 @@ def check_table(table: Any) -> None:
         check_name("column name", name)
 
 
-def draft_column(name: str, series: pd.Series) -> Column:
-    """Describe one column by looking at it."""
+def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -> Column | LeftOut:
+    """Describe one column by looking at it, or leave it out.
+
+    With ``whose``, a number for the person of each row, people are counted instead of rows.
+    """
     missing = bool(series.isna().any())
     known = series.dropna()
     if isinstance(known.dtype, pd.CategoricalDtype) and not _can_be_listed(known.dtype.categories):
@@ -688,15 +895,8 @@ def draft_column(name: str, series: pd.Series) -> Column:
         known = pd.to_datetime(known)
     values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else known
     if any(isinstance(v, str) and odd_character(v, spaces=True) for v in values):
-        raise SchemaError(  # the value itself is private
-            f"column {name!r}: a value holds a control character (an escape, a mark that turns "
-            "text around, a zero-width space); take such characters out, or drop the column"
-        )
+        return LeftOut(name, "a value holds a control character, which a schema cannot list")
     shared: dict[str, Any] = {"name": name, "missing": missing, "provenance": "drafted"}
-    if isinstance(series.dtype, pd.CategoricalDtype) and len(series.dtype.categories):
-        listed = tuple(_plain(v) for v in series.dtype.categories)
-        ordered = bool(series.dtype.ordered)
-        return Column(kind="categorical", categories=listed, ordered=ordered, **shared)
     if known.empty:  # nothing to see: one placeholder of the column's dtype beside "missing"
         if pd.api.types.is_datetime64_any_dtype(known.dtype):
             return Column(kind="datetime", minimum="1970-01-01", maximum="1970-01-01", **shared)
@@ -705,16 +905,7 @@ def draft_column(name: str, series: pd.Series) -> Column:
         return Column(kind="categorical", categories=("unknown",), **shared)
     if pd.api.types.is_bool_dtype(known.dtype) or all(isinstance(v, bool) for v in known):
         return Column(kind="boolean", **shared)
-    if not pd.api.types.is_numeric_dtype(known.dtype):
-        kinds = {
-            type(v).__name__
-            for v in known
-            if not isinstance(v, str | int | float | dt.date | np.generic)
-        }
-        if kinds:
-            raise SchemaError(
-                f"column {name!r}: holds values of type {min(kinds)}; store texts, numbers or dates"
-            )
+    _check_storable(name, known)
     stored_format = domain.guess_format(known)
     if pd.api.types.is_datetime64_any_dtype(known.dtype) or stored_format:
         stamps = domain.stamps(known, stored_format)
@@ -726,24 +917,72 @@ def draft_column(name: str, series: pd.Series) -> Column:
             format=stored_format,
             **shared,
         )
+    if whose is not None:
+        whose = whose[series.notna().to_numpy()]
+        once = pd.DataFrame({"value": known.to_numpy(dtype=object), "whose": whose.to_numpy()})
+        known = known[~once.duplicated().to_numpy()]
+    reason = identifiers.why_left_out(name, known)
+    if reason is not None:
+        return LeftOut(name, reason)
     if pd.api.types.is_numeric_dtype(known.dtype):
         return _draft_number(known.to_numpy(dtype=float), shared)
-    categories = sorted({_plain(v) for v in known.unique()}, key=lambda v: (str(type(v)), v))
-    return Column(kind="categorical", categories=tuple(categories), **shared)
+    return _draft_list(known, shared)
+
+
+def _check_storable(name: str, known: pd.Series) -> None:
+    """Refuse lists and the like, which can be no category."""
+    if pd.api.types.is_numeric_dtype(known.dtype):
+        return
+    storable = str | int | float | dt.date | np.generic
+    kinds = {type(v).__name__ for v in known if not isinstance(v, storable)}
+    if kinds:
+        raise SchemaError(
+            f"column {name!r}: holds values of type {min(kinds)}; store texts, numbers or dates"
+        )
+
+
+def _draft_list(known: pd.Series, shared: dict[str, Any]) -> Column:
+    """The values that many rows have, and ``other`` if there are more."""
+    dtype = known.dtype
+    ordered = isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
+    if isinstance(dtype, pd.CategoricalDtype) and ordered and len(dtype.categories) <= FEW:
+        levels = tuple(_plain(v) for v in dtype.categories)  # a scale, written down by somebody
+        return Column(kind="categorical", categories=levels, ordered=True, **shared)
+    listed = {_plain(v) for v in identifiers.listed(known)}
+    if isinstance(dtype, pd.CategoricalDtype):
+        values = [v for v in map(_plain, dtype.categories) if v in listed]
+    else:
+        values = sorted(listed, key=lambda v: (str(type(v)), v))
+    other = None if known.isin(list(listed)).all() else OTHER
+    if other is not None and other not in listed:
+        values.append(other)
+    return Column(kind="categorical", categories=tuple(values), other=other, **shared)
 
 
 def draft_notes(table: pd.DataFrame, schema: Schema) -> list[str]:
     """What a curator should look at first in a drafted schema; no value is quoted."""
-    notes = []
+    notes = [f"column {left.name!r} is left out: {left.reason}" for left in schema.left_out]
+    people = [
+        left.name
+        for left in schema.left_out
+        if identifiers.names_people(left.reason or "")
+        and 2 * FEW < table[left.name].nunique() < MOSTLY * table[left.name].count()
+    ]
+    if people and schema.person is None:
+        notes.append(
+            f"column {people[0]!r} looks like the same person in several rows: consider "
+            f"--person {people[0]}, so that people are protected with all their rows"
+            + (f" (or {', '.join(people[1:])})" if people[1:] else "")
+        )
     for column in schema:
         if column.kind != "categorical":
             continue
-        known = table[column.name].dropna()
-        if len(column.categories) > MOSTLY * len(known) and len(known) > FEW:
+        if column.other is not None:
             notes.append(
-                f"column {column.name!r}: nearly every row has a value of its own; if it "
-                "identifies people, drop it or make it the person column"
+                f"column {column.name!r}: values that fewer than {identifiers.RARE} rows have are "
+                f"not listed; they count as {column.other!r}"
             )
+        known = table[column.name].dropna()
         texts = known.map(lambda value: isinstance(value, str))
         numeric = pd.to_numeric(known[texts], errors="coerce").notna()
         if MOSTLY < numeric.mean() < 1:
@@ -754,7 +993,7 @@ def draft_notes(table: pd.DataFrame, schema: Schema) -> list[str]:
     return notes
 
 
-#: What counts as nearly all, and as too few rows to say so.
+#: What counts as nearly all, and how long a scale may be that a draft copies.
 MOSTLY, FEW = 0.8, 20
 
 

@@ -37,6 +37,11 @@ def note(text: str) -> None:
     messages.print(f"[yellow]note:[/] {plain(text)}", soft_wrap=True)
 
 
+def alarm(text: str) -> None:
+    """Say what nobody may overlook, however quiet the command is."""
+    messages.print(text, style="bold red", markup=False, soft_wrap=True)
+
+
 @contextmanager
 def progress_bars(quiet: bool, *extra: Any) -> Iterator[Progress]:
     """Bars on the error stream, if it is a terminal."""

@@ -180,12 +180,14 @@ def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool) -> 
     for name in schema.names:
         if name not in table.columns:
             raise SchemaError(f"column {name!r} is in the schema but not in {role}")
+    table = schema.without_left_out(table)
     extra = [name for name in table.columns if name not in (*schema.names, schema.person)]
     if extra:
         raise SchemaError(f"column {extra[0]!r} is in {role} but not in the schema; drop it")
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()][0]
         raise SchemaError(f"column {twice!r} stands twice in {role}; names must differ")
+    table = schema.with_other(table)
     numbers, outside = {}, {}
     for column in schema:
         series = table[column.name]

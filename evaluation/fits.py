@@ -117,8 +117,10 @@ def fit_once(
 
 
 def _fit(generator: Any, table: pd.DataFrame, schema: Schema) -> None:
-    if not isinstance(generator, Generator) and schema.person is not None:
-        table = table.drop(columns=schema.person)  # whose row it is is no attribute
+    if not isinstance(generator, Generator):
+        table = schema.without_left_out(table)
+        if schema.person is not None:
+            table = table.drop(columns=schema.person)  # whose row it is is no attribute
     if takes(generator.fit, "schema"):
         generator.fit(table, schema)
     else:

@@ -132,7 +132,7 @@ def case_of(table: pd.DataFrame | None, schema: Schema | None) -> Case | None:
             raise ValueError("schema must come with a table that fits it")
         return None
     schema = schema or Schema.draft(table)
-    schema.validate(table)
+    table = schema.validate(schema.without_left_out(table))
     rows = [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
     return Case(tuple(rows), schema)
 

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -353,7 +354,9 @@ def place(tmp_path: Path) -> Path:
     table = pd.DataFrame({"age": [20, 30, 40, 50] * 5, "job": ["arts", "law"] * 10})
     table.to_csv(tmp_path / "data.csv", index=False)
     schema = Schema.draft(table)
-    (tmp_path / "schema.yaml").write_text(schema.to_yaml().replace("drafted", "declared"))
+    known = [replace(c, provenance="declared", source="the test") for c in schema]
+    schema = Schema(tuple(known))
+    (tmp_path / "schema.yaml").write_text(schema.to_yaml())
     DPHistogram(random_state=0).fit(table, schema).save(tmp_path / "model.shirley")
     (tmp_path / "folder.csv").mkdir()
     os.mkfifo(tmp_path / "fifo.csv")

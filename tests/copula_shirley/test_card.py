@@ -31,7 +31,10 @@ def test_a_model_keeps_its_card(name: str, tmp_path: Path) -> None:
     assert card["generator"] == name and card["ledger"]["spends"] == [
         spend.__dict__ for spend in model.ledger_.spends
     ]
-    assert card["columns"][0] == {"name": "age", "kind": "integer", "domain": "declared"}
+    assert card["columns"][0] == {
+        "name": "age", "kind": "integer", "domain": "declared", "cells": 73, "source": None,
+        "as_drafted": False,
+    }  # fmt: skip
     assert set(card["versions"]) == {
         "python", "copula-shirley", "numpy", "opendp", "pyvinecopulib",
     }  # fmt: skip

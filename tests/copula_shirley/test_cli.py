@@ -42,7 +42,7 @@ SCHEMA = Schema(
     )
 )
 #: The model that has encoders and the like; test_cli_private_vine.py is about the default one.
-THESIS = ("--model", "copula-shirley")
+THESIS = ("--model", "copula-shirley", "--accept-unproved")
 #: What makes a fit quick and needs no target.
 QUICK = (*THESIS, "--encoder", "ordinal", "--families", "gaussian", "--threads", "1")
 
@@ -206,7 +206,8 @@ def test_fit_sample_and_inspect(place: Place) -> None:
     card = "m.shirley.card.html"
     assert sorted(place.listing()) == ["data.csv", "m.shirley", card, "schema.yaml"]
 
-    drawn = shirley("sample", "m.shirley", "-o", "out.csv", "-n", "50", "--seed", "1", **where)
+    words = ["sample", "m.shirley", "--accept-unproved"]
+    drawn = shirley(*words, "-o", "out.csv", "-n", "50", "--seed", "1", **where)
     assert drawn.code == 0, drawn.err
     table = pd.read_csv(
         place.folder / "out.csv", dtype={"code": str}, keep_default_na=False, na_values=[""]
@@ -215,8 +216,8 @@ def test_fit_sample_and_inspect(place: Place) -> None:
     assert list(table.columns) == list(SCHEMA.names)
     SCHEMA.validate(table)
 
-    drawn = shirley("sample", "m.shirley", "-o", "out.parquet", "--quiet", **where)
-    assert (drawn.code, drawn.out, drawn.err) == (0, "", "")
+    drawn = shirley(*words, "-o", "out.parquet", "--quiet", **where)
+    assert (drawn.code, drawn.out) == (0, "") and drawn.err.startswith("NOT PROTECTED: ")
     table = pd.read_parquet(place.folder / "out.parquet")
     assert len(table) == 200
     assert [str(dtype) for dtype in table.dtypes] == [private_storage(c) for c in SCHEMA]
@@ -255,7 +256,7 @@ def test_synthesize_from_parquet_to_parquet(place: Place) -> None:
     table.to_parquet(place.folder / "data.parquet")
     words = ["data.parquet", "--schema", "schema.yaml", "-o", "out.parquet", "--quiet", *QUICK]
     done = shirley("synthesize", *words, folder=place.folder)
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (done.code, done.out) == (0, "") and done.err.startswith("NOT PROTECTED: ")
     synthetic = pd.read_parquet(place.folder / "out.parquet")
     # whole numbers of a file are read as nullable ones, whether or not one is missing
     read = [str(dtype).replace("int64", "Int64") for dtype in table.dtypes]
@@ -309,7 +310,7 @@ def test_woe_with_its_target(run: Run, place: Place) -> None:
     done = run(
         "fit", place.data, "-o", place.folder / "m", *words, "--families", "gaussian", "--quiet"
     )
-    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (done.code, done.out) == (0, "") and done.err.startswith("NOT PROTECTED: ")
 
 
 @pytest.mark.parametrize("families", ["gaussian", "gaussian,clayton", "indep, frank"])
@@ -332,13 +333,15 @@ def test_no_noise_is_asked_for_by_its_name(run: Run, place: Place) -> None:
 def test_the_same_seed_gives_the_same_bytes(run: Run, model: Path, place: Place) -> None:
     outputs = []
     for name, seed in [("a.csv", 1), ("b.csv", 1), ("c.csv", 2)]:
-        assert run("sample", model, "-o", place.folder / name, "--seed", seed).code == 0
+        words = ("-o", place.folder / name, "--seed", seed, "--accept-unproved")
+        assert run("sample", model, *words).code == 0
         outputs.append((place.folder / name).read_bytes())
     assert outputs[0] == outputs[1] != outputs[2]
 
 
 def test_no_rows_are_a_table_too(run: Run, model: Path, place: Place) -> None:
-    assert run("sample", model, "-o", place.folder / "none.csv", "-n", "0").code == 0
+    words = ("-o", place.folder / "none.csv", "-n", "0", "--accept-unproved")
+    assert run("sample", model, *words).code == 0
     text = (place.folder / "none.csv").read_text(encoding="utf-8")
     assert text == ",".join(SCHEMA.names) + "\n"
 
@@ -444,7 +447,8 @@ def test_an_output_must_be_named(run: Run, place: Place) -> None:
 
 def test_negative_rows_are_refused(run: Run, model: Path, place: Place) -> None:
     before = place.listing()
-    line = run("sample", model, "-o", place.folder / "out.csv", "-n", "-1").refusal()
+    words = ("-o", place.folder / "out.csv", "-n", "-1", "--accept-unproved")
+    line = run("sample", model, *words).refusal()
     assert "(-1)" in line and "0 or more" in line
     words = ("--schema", place.schema, *QUICK, "-n", "-1")
     line = run("synthesize", place.data, "-o", place.folder / "out.csv", *words).refusal()
@@ -590,7 +594,7 @@ def writing(place: Place, model: Path, output: Path) -> dict[str, tuple[object, 
     return {
         "schema": ("schema", place.data, "-o", output),
         "fit": ("fit", place.data, "-o", output, *shared),
-        "sample": ("sample", model, "-o", output),
+        "sample": ("sample", model, "-o", output, "--accept-unproved"),
         "synthesize": ("synthesize", place.data, "-o", output, *shared),
         "save-model": (
             "synthesize", place.data, "-o", place.folder / "out.csv", "--save-model", output,
@@ -646,8 +650,9 @@ def test_an_existing_output_survives_a_failed_sample(run: Run, place: Place, mod
     output = place.folder / "precious.csv"
     output.write_bytes(b"precious")
     before = place.listing()
-    run("sample", model, "-o", output, "-n", "-1").refusal()  # fails after the file is opened
-    run("sample", model, "-o", output, "--seed", "-1").refusal()
+    words = ("sample", model, "-o", output, "--accept-unproved")
+    run(*words, "-n", "-1").refusal()  # fails after the file is opened
+    run(*words, "--seed", "-1").refusal()
     run("sample", place.data, "-o", output).refusal()
     assert_nothing_written(place, before)
 
@@ -678,7 +683,7 @@ def test_an_existing_output_is_replaced_by_a_run_that_succeeds(
 ) -> None:
     output = place.folder / "old.csv"
     output.write_bytes(b"old")
-    assert run("sample", model, "-o", output, "-n", "2").code == 0
+    assert run("sample", model, "-o", output, "-n", "2", "--accept-unproved").code == 0
     assert len(pd.read_csv(output)) == 2
     assert not list(place.folder.glob("*.partial")) + list(place.folder.glob(".*"))
 

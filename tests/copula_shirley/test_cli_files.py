@@ -48,6 +48,7 @@ def test_any_model_runs_from_the_command_line(
     monkeypatch.chdir(folder)
     for model in ("uniform", "dp-histogram", "dp-copula", "privbayes"):
         words = f"synthesize t.csv --schema s.yaml --model {model} -n 7 -q -o {model}.csv"
+        words += " --accept-unproved"
         monkeypatch.setattr(sys, "argv", ["shirley", *words.split()])
         cli.main()
         assert len(pd.read_csv(folder / f"{model}.csv")) == 7
@@ -55,9 +56,13 @@ def test_any_model_runs_from_the_command_line(
 
 def test_a_draft_points_at_what_to_look_at_without_a_value() -> None:
     table = pd.DataFrame(
-        {"id": [f"secret{i}" for i in range(50)], "age": [*map(str, range(49)), "NA"]}
+        {
+            "id": [f"secret{i // 3}" for i in range(150)],
+            "age": [*map(str, range(149)), "NA"],
+            "y": [0, 1] * 75,
+        }
     )
     notes = draft_notes(table, Schema.draft(table))
-    assert any("'id'" in note and "person" in note for note in notes)
+    assert any("'id'" in note and "--person id" in note for note in notes)
     assert any("'age'" in note and "--missing" in note for note in notes)
     assert not any("secret" in note for note in notes)

@@ -136,7 +136,8 @@ def test_a_drafted_schema_is_called_unprotected(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert shirley(monkeypatch, "schema data.csv -o draft.yaml") == 0
-    assert shirley(monkeypatch, "fit data.csv --schema draft.yaml -q -o model.shirley") == 0
+    words = "fit data.csv --schema draft.yaml -q -o model.shirley --accept-unproved"
+    assert shirley(monkeypatch, words) == 0
     capsys.readouterr()
     assert shirley(monkeypatch, "inspect model.shirley --json") == 0
     ledger = json.loads(capsys.readouterr().out)

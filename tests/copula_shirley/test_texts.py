@@ -111,10 +111,8 @@ def test_lines_are_refused_in_names_and_kept_in_categories() -> None:
 @pytest.mark.parametrize("dtype", ["object", "category"])
 def test_a_draft_names_the_column_and_not_the_value(dtype: str) -> None:
     table = pd.DataFrame({"x": pd.Series(["secret\x1b[0m", "b"], dtype=dtype)})
-    said = "column 'x': a value holds a control character"
-    with pytest.raises(SchemaError, match=said) as error:
-        Schema.draft(table)
-    assert "secret" not in str(error.value)
+    (left,) = Schema.draft(table.assign(y=[1.5, 2.5])).left_out
+    assert left.name == "x" and left.reason.startswith("a value holds a control character")
     with pytest.raises(SchemaError, match="not among the 1 categories") as error:
         Schema((Column("x", "categorical", categories=("b",)),)).validate(table)
     assert "secret" not in str(error.value)

@@ -1,0 +1,290 @@
+"""Columns that name single people or records: a draft leaves them out and lists no value of them.
+
+Each rule looks at the column's name or at its values and gives a reason in words, which quotes no
+value. The rules are guesses on the safe side: a column that is left out by mistake costs its reader
+one line of the schema, a column of names that is listed costs people their privacy.
+
+A value is listed only if at least ``RARE`` rows have it. What fewer rows have may be the data of a
+single person: a patient with nine visits, the one case of a rare diagnosis. Statistical offices
+suppress small cells for this reason; ten rows, because a person may have several of them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+#: Rows (people, where the draft knows them) that a value needs to be listed by a draft.
+RARE = 10
+#: The most values that a draft lists for one column; longer lists come from a code book.
+MOST_LISTED = 500
+#: Share of values that counts as nearly all.
+MOSTLY = 0.9
+#: With fewer rows than this nothing is said of whole numbers by their values.
+FEW = 20
+#: A text of more letters, or columns with a median above the half of it, is a note and no category.
+LONG_TEXT = 100
+
+NAMES = "its values are names of people"
+LONG = "its values are long texts, in which anything may stand"
+OWN = "nearly every row has a value of its own"
+SCARCE = f"most of its rows have a value that fewer than {RARE} rows have"
+MANY = f"it has more than {MOST_LISTED} values; describe it with the list of a code book"
+CONSECUTIVE = "its whole numbers are different and without gaps, as numbers of records are"
+LONG_NUMBERS = "its whole numbers are long and different, as numbers of people and accounts are"
+NUMBERS = (
+    "nearly all of its values are numbers, but not all; if a text stands for missing ones, name it "
+    "with --missing"
+)
+DATES = "its values look like dates; describe it as kind: datetime with their format"
+BY_NAME = "by its name it holds {}"
+
+# -- by values ---------------------------------------------------------------------
+
+#: One value that looks so is enough.
+ANY = {
+    "e-mail addresses": re.compile(r"[^\s@]+@[^\s@]+\.[a-z]{2,}", re.IGNORECASE),
+    "web addresses": re.compile(r"(?:https?|ftp)://|\bwww\.", re.IGNORECASE),
+}
+#: Half of the values must look so.
+HALF = {
+    "IP addresses": re.compile(
+        r"(?:\d{1,3}\.){3}\d{1,3}|(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}", re.I
+    ),
+    "account numbers": re.compile(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?"),
+    # United States, United Kingdom, France, Germany, Spain
+    "social security numbers": re.compile(
+        r"\d{3}-\d{2}-\d{4}|[A-Z]{2} ?(?:\d{2} ?){3}[A-D]|[12] ?\d{2} ?\d{2} ?\d{2} ?\d{3} ?\d{3}"
+        r"(?: ?\d{2})?|\d{2} ?\d{6} ?[A-Z] ?\d{3}|[XYZ\d]\d{7}-?[A-Z]"
+    ),
+    "codes of single records": re.compile(
+        r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{16,}", re.I
+    ),
+}
+DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?")
+PHONE = re.compile(r"(?:\+|0|\()[\d\s().\-/]{5,}\d|\d{2,5}[ ./-][\d ./-]{4,}\d")
+TITLE = re.compile(r"(?:(?:Dr|Prof|Mr|Mrs|Ms|Herr|Frau|Mme|Sra?)\.?|M\.) +[^\W\d_]")
+#: Two or three words with capitals, perhaps turned around by a comma.
+FULL_NAME = re.compile(r"[^\W\d_a-z][^\W\d_]+[\w'\u2019.-]*(?:,? [^\W\d_a-z][\w'\u2019.-]*){1,2}")
+
+# -- by the column's name ------------------------------------------------------------
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PERSON = _set(
+    "patient patienten paciente customer client cliente kunde kunden subject person personen "
+    "persona personne personal participant proband probanden teilnehmer member mitglied "
+    "employee mitarbeiter employe empleado student user usuario utilisateur insured "
+    "versicherten assure respondent guest donor beneficiary holder owner contact doctor "
+    "physician surgeon attending provider nurse arzt aerztin medecin medico teacher mother "
+    "father spouse guardian passenger"
+)
+#: Words that make "name" one of a person: not those of drug_name or country_name.
+OF_A_PERSON = PERSON | _set(
+    "first last full family given middle maiden birth legal real nick s of the de del du la "
+    "le y et famille naissance completo complet nachname und and"
+)
+NAME = _set("name names nom noms nombre nombres")
+SURE_NAME = _set(
+    "surname surnames lastname firstname forename fullname familyname givenname maidenname "
+    "username middlename nachname vorname familienname geburtsname rufname prenom prenoms "
+    "apellido apellidos"
+)
+EMAIL = _set("mail email emails courriel correo")
+PHONES = _set(
+    "phone telephone tel mobile mobil cellphone fax telefon telefono handy movil rufnummer"
+)
+ADDRESS = _set("address addr street adresse anschrift strasse rue calle domicilio direccion")
+ID = _set(
+    "id ids identifier identifiant identificador kennung uuid guid account konto compte "
+    "cuenta kennzeichen"
+)
+SURE_ID = _set(
+    "ssn nhs mrn nir dni nif nie curp iban passport passeport pasaporte reisepass ausweis "
+    "svnr ahv avs insee cpr bsn imei steuerid matricule matricula personnummer "
+    "sozialversicherungsnummer versichertennummer versicherungsnummer steuernummer"
+)
+NUMBER = _set("no nr num number nummer numero")
+#: A column "name" of such values says whether there is one.
+YES_OR_NO = _set("yes no y n true false t f 1 0 1.0 0.0 ja nein j oui non o si s")
+
+
+def words(name: str) -> list[str]:
+    """The words of a column's name, in small letters and without accents.
+
+    Examples
+    --------
+    >>> words("PatientID"), words("Numéro_du-patient"), words("e-Mail 2")
+    (['patient', 'id'], ['numero', 'du', 'patient'], ['e', 'mail'])
+    """
+    split = re.sub(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Ý])", " ", name)
+    plain = unicodedata.normalize("NFKD", split.casefold())
+    return re.findall(r"[a-z]+", "".join(c for c in plain if not unicodedata.combining(c)))
+
+
+def said_by_name(name: str) -> tuple[str, bool] | None:
+    """What a column holds by its name, and whether that is sure however few values it has.
+
+    Examples
+    --------
+    >>> said_by_name("drug_name"), said_by_name("number_of_patients"), said_by_name("last name")
+    (None, None, ('names of people', True))
+    """
+    said = words(name)
+    some = frozenset(said)
+    if some & SURE_NAME or (some & NAME and some <= NAME | OF_A_PERSON):
+        return "names of people", True
+    if any(w.endswith("name") and w[:-4] in OF_A_PERSON for w in said):
+        return "names of people", True
+    if some & EMAIL:
+        return "e-mail addresses", False
+    if some & PHONES or any("telefon" in w or "phone" in w for w in said):
+        return "phone numbers", False
+    if some & ADDRESS or any(w.endswith("strasse") for w in said):
+        return "addresses", False
+    what = "numbers of people or records"
+    numbered = said[-1:] and said[-1] in NUMBER and len(said) > 1
+    if some & SURE_ID or any(w.endswith("id") and w[:-2] in PERSON for w in said):
+        return what, True
+    if some & PERSON and (some & ID or numbered or said[0] in ("numero", "no")):
+        return what, True
+    german = [w for w in said if w.endswith(("nummer", "nr")) and w not in NUMBER]
+    if any(w.startswith(p) for w in german for p in PERSON if len(p) > 4):
+        return what, True
+    if numbered and some & _set("security securite seguridad"):
+        return what, True
+    filed = some & _set("account card case chart file policy record insurance license licence")
+    if some & ID or german or (numbered and filed) or (len(said) == 1 and some & PERSON):
+        return what, False
+    return None
+
+
+# -- both ------------------------------------------------------------------------------
+
+
+def why_left_out(name: str, values: pd.Series) -> str | None:
+    """Why a draft must leave a column out; None if it may be described.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    values : Series
+        Without missing ones: a value for each row, or for each person who has it.
+    """
+    if values.empty or pd.api.types.is_bool_dtype(values.dtype):
+        return None
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return _why_numbers(name, values.to_numpy(dtype=float))
+    counts = values.value_counts()
+    counts = counts[counts > 0]
+    texts = [value for value in counts.index if isinstance(value, str)]
+    if not texts:
+        if all(isinstance(v, int | float | np.integer | np.floating) for v in counts.index):
+            return _why_numbers(name, values.to_numpy(dtype=float))
+        return None
+    return _why_hinted(name, counts) or _why_texts(name, texts) or _why_listed(counts)
+
+
+def listed(values: pd.Series) -> list[object]:
+    """The values that at least ``RARE`` rows have."""
+    counts = values.value_counts()
+    return list(counts[counts >= RARE].index)
+
+
+def names_people(reason: str) -> bool:
+    """Whether a column that was left out for this reason tells people apart."""
+    parts = ("people", "e-mail", "phone", "social security", "codes of single", "accounts")
+    return any(part in reason for part in parts)
+
+
+def _why_hinted(name: str, counts: pd.Series) -> str | None:
+    said = said_by_name(name)
+    if said is None:
+        return None
+    what, sure = said
+    said_yes = all(str(value).strip().casefold() in YES_OR_NO for value in counts.index)
+    harmless = said_yes if sure else len(counts) <= FEW and counts.min() >= RARE
+    return None if harmless else BY_NAME.format(what)
+
+
+def _why_texts(name: str, texts: list[str]) -> str | None:
+    stripped = [text.strip() for text in texts]
+    for what, pattern in ANY.items():
+        if any(map(pattern.search, stripped)):
+            return f"its values look like {what}"
+    if _share(stripped, DATE.fullmatch) >= MOSTLY:
+        return DATES if len(stripped) > FEW else None
+    for what, pattern in HALF.items():
+        if _share(stripped, pattern.fullmatch) >= 0.5:
+            return f"its values look like {what}"
+    if _share(stripped, _is_phone) >= 0.5:
+        return "its values look like phone numbers"
+    of_people = len(stripped) > FEW or bool(PERSON & set(words(name)))
+    if any(map(TITLE.match, stripped)) or (
+        of_people and _share(stripped, FULL_NAME.fullmatch) >= MOSTLY
+    ):
+        return NAMES
+    lengths = [len(text) for text in stripped]
+    if max(lengths) > LONG_TEXT or np.median(lengths) > LONG_TEXT / 2:
+        return LONG
+    numbers = pd.to_numeric(pd.Series(stripped, dtype=object), errors="coerce").notna().mean()
+    return NUMBERS if len(stripped) > FEW and 0.8 < numbers < 1 else None
+
+
+def _why_listed(counts: pd.Series) -> str | None:
+    rows = counts.sum()
+    if len(counts) >= MOSTLY * rows:
+        return OWN
+    common = counts[counts >= RARE]
+    if 2 * common.sum() < rows:
+        return SCARCE
+    return MANY if len(common) > MOST_LISTED else None
+
+
+def _why_numbers(name: str, values: np.ndarray) -> str | None:
+    """Whole numbers that name people or records; measurements may be as different as they are."""
+    if not np.all(np.isfinite(values)) or np.any(values != np.round(values)):
+        return None
+    said = said_by_name(name)
+    counts = pd.Series(values).value_counts()
+    phones = said is not None and said[0].startswith("phone") and np.median(values) > 1e5
+    if phones or (said is not None and said[0].startswith("numbers")):
+        reason = _why_hinted(name, counts)
+        if reason:
+            return reason
+    rows, low, high = len(values), values.min(), values.max()
+    if rows < FEW or len(counts) < MOSTLY * rows:
+        return None
+    # so many different ones of independent draws would lie in a range five times as wide; if all
+    # of them lie on a grid, such as every third number, its points are counted
+    steps = np.diff(np.sort(counts.index.to_numpy()))
+    step = np.gcd.reduce(steps.astype(np.int64)) if high - low < 2.0**62 else 1
+    if len(counts) >= 0.5 * ((high - low) / max(step, 1) + 1):
+        return CONSECUTIVE
+    digits = np.floor(np.log10(np.maximum(np.abs(values), 1))) + 1
+    same = (digits == np.median(digits)).mean() >= MOSTLY
+    return LONG_NUMBERS if low >= 1e7 and same and not _are_moments(low, high) else None
+
+
+def _are_moments(low: float, high: float) -> bool:
+    """Whether whole numbers can be days as yyyymmdd, or seconds (or parts of them) since 1970."""
+    days = low >= 1800_01_01 and high <= 2200_12_31
+    return days or any(low >= 1e9 * unit and high <= 2.5e9 * unit for unit in (1, 1e3, 1e6, 1e9))
+
+
+def _is_phone(text: str) -> bool:
+    digits = sum(c.isdigit() for c in text)
+    return 7 <= digits <= 15 and bool(PHONE.fullmatch(text)) and not DATE.fullmatch(text)
+
+
+def _share(texts: list[str], fits: object) -> float:
+    found: Iterable[object] = map(fits, texts)  # type: ignore[call-overload]
+    return sum(map(bool, found)) / len(texts)
