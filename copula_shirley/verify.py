@@ -59,6 +59,8 @@ class Verdict:
     kind: str
     passed: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    #: What a reader might think was checked, but was not or cannot be.
+    not_shown: list[str] = field(default_factory=list)
     #: What the card promises, in its own words.
     headline: str = ""
 
@@ -178,7 +180,7 @@ def _verify_model(path: Path, verdict: Verdict) -> dict[str, Any] | None:
         ),
         "budget, claim, neighbours and unit follow from the settings": lambda: _settings(model),
         "unprotected uses are those of schema and method": lambda: _unprotected_faults(model),
-        "what was learnt fits the ledger": lambda: [] if wrong else model._contradictions(),
+        "what was learnt fits the ledger": lambda: [] if wrong else _evidence(model, verdict),
     }
     for text, compare in comparisons.items():
         try:
@@ -188,6 +190,24 @@ def _verify_model(path: Path, verdict: Verdict) -> dict[str, Any] | None:
         if not (wrong and text.endswith("the ledger")):  # would say the same once more
             verdict.note(text, faults)
     return _card_of_model(model, header, verdict)
+
+
+def _evidence(model: Generator, verdict: Verdict) -> list[str]:
+    """Faults of what was learnt; how much of the noise it shows is written down, too."""
+    faults, shown = model._evidence()
+    if shown is None:
+        verdict.not_shown.append(
+            "nothing in this file shows its noise: that the noise was drawn is the maker's word"
+        )
+    else:
+        verdict.passed.append(
+            f"noise of less than {shown:.2g} times what is stated would show in the answers"
+        )
+        verdict.not_shown.append(
+            "whether the answers are those of any rows: one who makes up all of them, with noise, "
+            "is not found"
+        )
+    return faults
 
 
 def _card_of_model(
