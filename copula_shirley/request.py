@@ -65,6 +65,10 @@ Given = Annotated[
     typer.Option(help="Only rows with name=value or name=low..high; nothing after = is missing."),
 ]
 NoCard = Annotated[bool, typer.Option("--no-card", help="Write no privacy card beside the file.")]
+Sign = Annotated[
+    Path | None,
+    typer.Option(help="Sign file and card with this private key; see 'shirley keys'."),
+]
 Releases = Annotated[
     Path | None,
     typer.Option(help="Release ledger that this fit counts in; see 'shirley releases'."),
@@ -92,6 +96,7 @@ class Request:
     quiet: bool
     releases: Path | None = None
     no_card: bool = False
+    sign: Path | None = None
 
 
 def request(
@@ -118,6 +123,7 @@ def request(
     extra: Setting = None,
     releases: Releases = None,
     no_card: NoCard = False,
+    sign: Sign = None,
     quiet: Quiet = False,
 ) -> Request:
     """The options that fit and synthesize share."""
@@ -149,6 +155,7 @@ def request(
         quiet,
         releases,
         no_card,
+        sign,
     )
 
 

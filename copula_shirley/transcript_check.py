@@ -6,15 +6,15 @@ who writes another epsilon into the ledger has to explain the answers. Checked a
 - each query against its spend: same stage, mechanism, number of tables; share times the total of
   the budget is the cost; sigma is what cost and sensitivity imply;
 - each query against the algorithm, driven again by the answers: what it asks for at which share;
-- the noise that can be seen: every table counts all rows, so tables that share columns have the same
-  sub-totals for each cell of these columns, but for noise (the grand totals if they share none).
-  Sub-totals that agree better than the stated noise allows (or worse) were not made with it.
+- the noise that can be seen: every table counts all rows, so tables that share columns have the
+  same sub-totals for each cell of these columns, but for noise (the same grand total if they share
+  none). Sub-totals that agree better than the stated noise allows (or worse) were not made with it.
 
-The last check compares all tables that share a set of columns, on the finest cells that they have in
-common, with their weighted mean: one chi-square for each set of columns and cells. Noises are
-independent, whatever the rows are. By Gaussian approximation a true model is suspected with a chance
-of about 1e-9, all comparisons together. It finds noise that was left out or made smaller in the
-cells. It does not find numbers that were made up to agree as noise would let them.
+The last check compares sub-totals with their weighted mean, one chi-square for each set of columns
+and cells that tables share, and one for all of them together. The noises are independent, whatever
+the rows are, so by Gaussian approximation a true model is suspected with a chance of about 1e-9,
+all comparisons together. It finds noise that was left out of the cells or made smaller. It does not
+find numbers that were made up to disagree as noise would.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ SLACK = 1e-9
 LEAST_SPREAD = 5.0
 #: Chance of suspecting a true model, for each tail.
 SUSPICION = 5e-10
+#: Noise that would have to be so many times smaller to be found is not shown at all.
+LEAST_SHOWN = 0.01
 #: Excess kurtosis of Laplace noise.
 LAPLACE_EXCESS = 3.0
 
@@ -208,23 +210,32 @@ class _Table:
     def sub_totals(
         self, coarse: dict[Hashable, NDArray[np.intp]]
     ) -> tuple[FloatArray, FloatArray] | None:
-        """Counts and variances in coarser groups of some axes; None if cells would be cut."""
-        cell, size = np.zeros((1,) * len(self.axes), dtype=np.intp), 1
-        for i, (axis, groups) in enumerate(zip(self.axes, self.groups, strict=True)):
-            if axis not in coarse:
+        """Counts and numbers of noises by some axes, in coarser groups of their cells.
+
+        None if a cell of the table would be cut.
+        """
+        counts, noises = self.counts, self.noises
+        for i in reversed(range(len(self.axes))):
+            if self.axes[i] not in coarse:
+                counts, noises = counts.sum(axis=i), noises.sum(axis=i)
                 continue
-            place = np.zeros(int(groups.max()) + 1, dtype=np.intp)
-            place[groups] = coarse[axis]
-            if not np.array_equal(place[groups], coarse[axis]):
+            fine, wide = self.groups[i], coarse[self.axes[i]]
+            place = np.zeros(int(fine.max()) + 1, dtype=np.intp)
+            place[fine] = wide
+            if not np.array_equal(place[fine], wide):
                 return None
-            many = int(coarse[axis].max()) + 1
-            along = [1] * len(self.axes)
-            along[i] = len(place)
-            cell, size = cell * many + place.reshape(along), size * many
-        where = np.broadcast_to(cell, self.counts.shape).ravel()
-        counts = np.bincount(where, self.counts.ravel(), size).astype(float)
-        noises = np.bincount(where, self.noises.ravel(), size)
-        return counts, np.asarray(noises * self.sigma**2)
+            counts, noises = (_merged(array, i, place) for array in (counts, noises))
+        kept = [axis for axis in self.axes if axis in coarse]
+        order = [kept.index(axis) for axis in coarse]
+        return counts.transpose(order), noises.transpose(order)
+
+
+def _merged(array: FloatArray, axis: int, place: NDArray[np.intp]) -> FloatArray:
+    """The sums of an array's slices along an axis that have the same place."""
+    slices = np.moveaxis(array, axis, 0)
+    sums = np.zeros((int(place.max()) + 1, *slices.shape[1:]))
+    np.add.at(sums, place, slices)
+    return np.moveaxis(sums, 0, axis)
 
 
 def _tables(asked: Sequence[Query], transcript: Transcript) -> list[_Table]:
@@ -257,22 +268,24 @@ def _cut_cells(key: LeafKey, counts: FloatArray, sigma: float) -> _Table:
     entry = np.append(0, group[cell[key.new]])  # the group of each count of the table
     size = int(whole.sum()) + 1
     together = np.bincount(entry, counts, size).astype(float)
-    return _Table(key.names, (group,), together, np.bincount(entry, minlength=size) * 1.0, sigma)
+    noises = np.bincount(entry, minlength=size).astype(float)
+    return _Table(key.names, (group,), together, noises, sigma)
 
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Sub-totals of several tables for the cells that they share, against their weighted mean."""
+    """How far noisy numbers are from their weighted mean, in units of the stated noise."""
 
     about: str
-    tables: int
-    #: Sum of squares in units of the stated noise, and its degrees of freedom.
+    #: Sum of squares, and its degrees of freedom.
     squares: float
     free: int
     #: How far the rounding to whole numbers can move the root of ``squares``.
     slack: float
-    #: The largest excess kurtosis of a sub-total: 0 for bell-shaped noise.
+    #: Excess kurtosis of the noise at the most: 0 for bell-shaped noise.
     excess: float
+    #: Of how many that could have been looked at this one has the least sum of squares.
+    least_of: int = 1
 
     def nearest(self, chance: float) -> float:
         """Sum of squares that true noise goes below with this chance.
@@ -281,12 +294,20 @@ class _Comparison:
         for a scaled chi-square of so many degrees less, whose lower tail is the heavier one.
         """
         wider = 1 + self.excess / 2
-        return float(wider * chi2.ppf(chance, self.free / wider))
+        return float(wider * chi2.ppf(chance / self.least_of, self.free / wider))
 
-    @property
-    def ratio(self) -> float:
-        """Noise that is seen, in units of the stated one."""
-        return math.sqrt(self.squares / self.free)
+    def too_little(self, chance: float) -> bool:
+        """Whether there is less noise than true noise would show."""
+        return (math.sqrt(self.squares) + self.slack) ** 2 < self.nearest(chance)
+
+    def too_much(self, chance: float) -> bool:
+        """Whether there is more noise; of heavier tails than the bell's nothing is said."""
+        over = max(math.sqrt(self.squares) - self.slack, 0.0) ** 2
+        return self.excess == 0 and self.least_of == 1 and over > chi2.isf(chance, self.free)
+
+    def visible(self, chance: float) -> float:
+        """Part of the stated noise below which all noise would be too little."""
+        return (math.sqrt(self.nearest(chance)) - self.slack) / math.sqrt(self.free)
 
 
 def against_sub_totals(
@@ -296,91 +317,159 @@ def against_sub_totals(
 
     Returns what is wrong, and the part of the stated noise below which it would have been found.
     """
-    compared = list(_comparisons(_tables(asked, transcript), noise.zcdp))
+    compared = _comparisons(_tables(asked, transcript), noise.zcdp)
     if not compared:
         return [], None
     chance = SUSPICION / len(compared)
-    suspect, shown = [], 0.0
-    for one in compared:
-        near = one.nearest(chance)
-        root = math.sqrt(one.squares)
-        # heavier tails than the bell's: only too little noise is looked for
-        loud = noise.zcdp and max(root - one.slack, 0.0) ** 2 > chi2.isf(chance, one.free)
-        if (root + one.slack) ** 2 < near or loud:
-            suspect.append(one)
-        shown = max(shown, (math.sqrt(near) - one.slack) / math.sqrt(one.free))
-    if not suspect:
-        return [], shown or None
-    worst = max(suspect, key=lambda one: abs(math.log(max(one.ratio, 1e-9))) * one.free)
+    visible = max(one.visible(chance) for one in compared)
+    shown = visible if visible >= LEAST_SHOWN else None
+    wrong = [one for one in compared if one.too_little(chance) or one.too_much(chance)]
+    if not wrong:
+        return [], shown
+    worst = max(wrong, key=lambda one: one.free)
+    ratio = math.sqrt(worst.squares / worst.free)
     return [
-        f"the answers carry about {worst.ratio:.2g} times the noise that the transcript states: "
-        f"{worst.about} of {worst.tables} tables"
-    ], shown or None
+        f"the answers carry about {ratio:.2g} times the noise that the transcript states "
+        f"({worst.about})"
+    ], shown
 
 
-def _comparisons(tables: Sequence[_Table], bell: bool) -> Iterator[_Comparison]:
-    """One comparison for each set of axes that tables share, and each way to group their cells."""
+def _comparisons(tables: Sequence[_Table], bell: bool) -> list[_Comparison]:
+    """All that is compared: sub-totals by each set of shared axes, and all of them together."""
     sharing: dict[frozenset[Hashable], list[_Table]] = defaultdict(list)
     for table in tables:
         for count in range(len(table.axes) + 1):
-            for axes in combinations(table.axes, count):
-                sharing[frozenset(axes)].append(table)
+            for some in combinations(table.axes, count):
+                sharing[frozenset(some)].append(table)
+    found: list[_Comparison] = []
+    effects: list[_Comparison] = []
+    usual = _usual(tables)
     for axes, several in sharing.items():
         if len(several) < 2:
             continue
-        seen = set()
-        for table in several:
-            coarse = {a: g for a, g in zip(table.axes, table.groups, strict=True) if a in axes}
-            # in one order for all tables, so that the same cell is the same place
-            coarse = dict(sorted(coarse.items(), key=lambda item: repr(item[0])))
-            name = tuple(groups.tobytes() for groups in coarse.values())
-            if name not in seen:
-                seen.add(name)
-                found = _compared(several, coarse, bell)
-                if found is not None:
-                    yield found
+        for coarse in _cell_sets(axes, several):
+            shared = _sub_totals(several, coarse)
+            if len(shared) > 1:
+                found += _compared(shared, bell)
+        shared = _sub_totals(several, {axis: usual[axis] for axis in sorted(axes, key=repr)})
+        effects += _effect([one for one in shared if one.even], bell)
+    beside = [one for one in effects if one.about]
+    found += _together("all sub-totals", effects)
+    return found + _together("all sub-totals beside the grand totals", beside)
 
 
-def _compared(
-    tables: Sequence[_Table], coarse: dict[Hashable, NDArray[np.intp]], bell: bool
-) -> _Comparison | None:
-    parts = []
+def _usual(tables: Sequence[_Table]) -> dict[Hashable, NDArray[np.intp]]:
+    """For each axis the groups of cells that most tables have."""
+    met: dict[Hashable, dict[bytes, list[NDArray[np.intp]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for table in tables:
-        ordered = _along(table, list(coarse))
-        part = ordered.sub_totals(coarse)
-        if part is not None and part[1].min() >= LEAST_SPREAD**2:
-            parts.append((part, table.sigma))
-    if len(parts) < 2:
-        return None
-    counts = np.array([part[0] for part, _ in parts])
-    variances = np.array([part[1] for part, _ in parts])
+        for axis, groups in zip(table.axes, table.groups, strict=True):
+            met[axis][groups.tobytes()].append(groups)
+    return {axis: max(kinds.values(), key=len)[0] for axis, kinds in met.items()}
+
+
+def _cell_sets(
+    axes: frozenset[Hashable], tables: Sequence[_Table]
+) -> Iterator[dict[Hashable, NDArray[np.intp]]]:
+    """The different groups of cells that tables have along some axes, the axes in one order."""
+    seen = set()
+    for table in tables:
+        own = dict(zip(table.axes, table.groups, strict=True))
+        coarse = {axis: own[axis] for axis in sorted(axes, key=repr)}
+        name = tuple(groups.tobytes() for groups in coarse.values())
+        if name not in seen:
+            seen.add(name)
+            yield coarse
+
+
+@dataclass(frozen=True, eq=False)
+class _SubTotals:
+    """Sub-totals of a table by some axes: an array with an axis for each of them."""
+
+    about: str
+    counts: FloatArray
+    variances: FloatArray
+    #: How many noises each carries.
+    noises: FloatArray
+
+    @property
+    def even(self) -> bool:
+        """Whether all of them have the same noise."""
+        return bool(self.noises.min() == self.noises.max())
+
+
+def _sub_totals(
+    tables: Sequence[_Table], coarse: dict[Hashable, NDArray[np.intp]]
+) -> list[_SubTotals]:
+    """Sub-totals of the tables that have them, with enough noise for the approximation."""
+    words = (axis if isinstance(axis, str) else "innovations" for axis in coarse)
+    about = " and ".join(dict.fromkeys(words))
+    found = []
+    for table in tables:
+        part = table.sub_totals(coarse)
+        if part is not None and part[1].min() * table.sigma**2 >= LEAST_SPREAD**2:
+            counts, noises = part
+            found.append(_SubTotals(about, counts, noises * table.sigma**2, noises))
+    return found
+
+
+def _compared(shared: Sequence[_SubTotals], bell: bool) -> list[_Comparison]:
+    """Sub-totals of several tables against their mean; and once more without the worst cell.
+
+    The second finds exact cells with all of the noise in one of them.
+    """
+    counts = np.array([one.counts.ravel() for one in shared])
+    variances = np.array([one.variances.ravel() for one in shared])
     middle = np.average(counts, axis=0, weights=1 / variances)
-    squares = float(((counts - middle) ** 2 / variances).sum())
-    noises = variances / np.array([[sigma**2] for _, sigma in parts])
-    # noise in whole numbers is that far from continuous noise: rounding, or a step of Laplace's
-    step = 0.5 if bell else 1.0
-    about = "grand totals"
-    if coarse:
-        shown = (str(a) if isinstance(a, str) else "innovations" for a in coarse)
-        about = f"sub-totals by {' and '.join(dict.fromkeys(shown))}"
-    return _Comparison(
-        about,
-        len(parts),
-        squares,
-        (len(parts) - 1) * counts.shape[1],
-        step * math.sqrt(float((1 / variances).sum())),
-        0.0 if bell else LAPLACE_EXCESS / float(noises.min()) + LEAST_SPREAD**-2,
-    )
+    squares = ((counts - middle) ** 2 / variances).sum(axis=0)  # of each cell
+    cells, free = len(squares), len(shared) - 1
+    step = _step(bell)
+    slack = step * math.sqrt(float((1 / variances).sum()))
+    least = min(float(one.noises.min()) for one in shared)
+    excess = 0.0 if bell else LAPLACE_EXCESS / least + LEAST_SPREAD**-2
+    about = f"sub-totals by {shared[0].about}" if shared[0].about else "grand totals"
+    about += f" of {len(shared)} tables"
+    found = [_Comparison(about, float(squares.sum()), free * cells, slack, excess)]
+    if cells > 1:
+        rest = float(squares.sum() - squares.max())
+        about += ", without one cell"
+        found.append(_Comparison(about, rest, free * (cells - 1), slack, excess, cells))
+    return found
 
 
-def _along(table: _Table, first: Sequence[Hashable]) -> _Table:
-    """The table with some axes in the order in which they are given, the others behind."""
-    order = [table.axes.index(axis) for axis in first]
-    order += [i for i in range(len(table.axes)) if i not in order]
-    return _Table(
-        tuple(table.axes[i] for i in order),
-        tuple(table.groups[i] for i in order),
-        table.counts.transpose(order),
-        table.noises.transpose(order),
-        table.sigma,
-    )
+def _effect(shared: Sequence[_SubTotals], bell: bool) -> list[_Comparison]:
+    """Sub-totals of several tables less what sub-totals by fewer axes say.
+
+    With the same noise in every cell, what is left after the means along each axis are taken off
+    has noise that is independent of all other such effects of the table (analysis of variance). So
+    sums of squares of all effects of all tables can be added up, with their degrees of freedom.
+    """
+    if len(shared) < 2:
+        return []
+    counts = np.array([one.counts for one in shared])
+    for axis in range(1, counts.ndim):
+        counts = counts - counts.mean(axis=axis, keepdims=True)
+    variances = np.array([one.variances.flat[0] for one in shared])
+    middle = np.average(counts, axis=0, weights=1 / variances)
+    weights = (1 / variances).reshape(-1, *[1] * (counts.ndim - 1))
+    free = (len(shared) - 1) * math.prod(size - 1 for size in counts.shape[1:])
+    if free == 0:
+        return []
+    slack = _step(bell) * math.sqrt(float((1 / variances).sum()) * middle.size)
+    squares = float((weights * (counts - middle) ** 2).sum())
+    excess = 0.0 if bell else LAPLACE_EXCESS + LEAST_SPREAD**-2
+    return [_Comparison(shared[0].about, squares, free, slack, excess)]
+
+
+def _together(about: str, effects: Sequence[_Comparison]) -> list[_Comparison]:
+    if len(effects) < 2:
+        return []
+    slack = math.sqrt(sum(one.slack**2 for one in effects))
+    squares, free = sum(one.squares for one in effects), sum(one.free for one in effects)
+    return [_Comparison(about, squares, free, slack, effects[0].excess)]
+
+
+def _step(bell: bool) -> float:
+    """How far noise in whole numbers is from continuous noise: rounded, or a step of Laplace's."""
+    return 0.5 if bell else 1.0
