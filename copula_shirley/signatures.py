@@ -35,6 +35,8 @@ ENDING = ".sig"
 #: Stands before every message, so that nothing else that the key signs is taken for one.
 DOMAIN = b"copula-shirley file signature 1\n"
 PASSPHRASE = "SHIRLEY_KEY_PASSPHRASE"
+#: Stands in PEM files of keys with a passphrase, the old ones included.
+LOCKED = b"ENCRYPTED"
 #: Bytes of a key or a signature file, at the most.
 LARGEST = 10_000
 
@@ -87,19 +89,17 @@ def read_private_key(path: str | Path) -> Ed25519PrivateKey:
         load_pem_private_key,
     )
 
-    content = _content(path, "key")
+    content, phrase = _content(path, "key"), None
+    if LOCKED in content:
+        phrase = os.environ.get(PASSPHRASE, "").encode()
+        if not phrase:
+            raise SettingError(
+                f"key {str(path)!r} has a passphrase: name it in the environment variable "
+                f"{PASSPHRASE}"
+            )
     try:
-        try:
-            key = load_pem_private_key(content, password=None)
-        except TypeError:  # it is encrypted
-            phrase = os.environ.get(PASSPHRASE)
-            if not phrase:
-                raise SettingError(
-                    f"key {str(path)!r} has a passphrase: name it in the environment variable "
-                    f"{PASSPHRASE}"
-                ) from None
-            key = load_pem_private_key(content, password=phrase.encode())
-    except (ValueError, UnsupportedAlgorithm):
+        key = load_pem_private_key(content, phrase)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
         raise SettingError(
             f"key {str(path)!r} must be a private Ed25519 key in PEM, as 'shirley keys new' and "
             "openssl write it, and its passphrase, if it has one, the right one"

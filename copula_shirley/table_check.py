@@ -5,17 +5,16 @@ those of rows that the model draws once more. Rows are drawn by the public metho
 so this works for every one of them.
 
 The chance of a false alarm. Cells are grouped by a first sample of the model. Let the table's n
-rows and N more rows of the model be independent draws. With shares p of k groups, n D(table || p)
-has a moment generating function of at most (1 - s)^-(k-1) for every n (Agrawal 2020, finite-sample
-concentration of the multinomial in relative entropy), and so has N D(sample || p). The statistic
-
-    t = n D(table || both) + N D(sample || both) <= n D(table || p) + N D(sample || p)
-
-thus passes t with a chance of at most exp(-t) (e t / d)^d, d = 2 (k - 1), by Chernoff. That bound,
-times the number of comparisons, must be below ``SUSPICION``. Rows of a vine are spread more evenly
-than independent ones, which makes t smaller. Where rows repeat each other, as under a condition
-that few rows of the pool fulfil, samples of the model differ from each other by more than chance: t
-is divided by what they do.
+rows and N more rows of the model be independent draws, n <= N. Given both together the table is n
+of n + N rows drawn without replacement. The statistic t = n D(table || both together) is convex in
+the table's counts, so its moment generating function is at most that of n rows drawn with
+replacement (Hoeffding 1963, theorem 4), which is at most (1 - s)^-(k - 1) for k groups with rows
+(Agrawal 2020, finite-sample concentration of the multinomial in relative entropy). By Chernoff a
+true table passes t with a chance of at most exp(-t) (e t / d)^d, d = k - 1, for every n. With
+n > N the two change places. That bound, times the number of comparisons, must be below
+``SUSPICION``. Rows of a vine are spread more evenly than independent ones, which makes t smaller.
+Where rows repeat each other, as under a condition that few rows of the pool fulfil, samples of the
+model differ from each other by more than chance: t is divided by what they do.
 
 What is not found: rows that were put in and have the model's margins and pairs, and few rows of
 any kind. Values inside one group of cells are not compared either.
@@ -125,15 +124,15 @@ def _read(path: Path, model: Generator) -> tuple[pd.DataFrame, Schema, str | Non
     schemas: list[tuple[Schema, Callable[[Any], Any]]] = [(model.schema_, lambda text: text)]
     if check_extension(path) == "csv" and formulas(model.schema_):
         schemas.append((_escaped(model.schema_), quoted))  # by --escape-formulas
-    wrong = None
+    found = []
     for schema, name_of in schemas:
         table = read_table(path, schema)
         names = [name_of(name) for name in model.columns_]
-        if list(table.columns) != names:
-            wrong = wrong or _other_columns(list(table.columns), names)
-        elif len(schemas) == 1 or schema is schemas[-1][0] or not _any_outside(table, schema):
-            return table, schema, None
-    return table, schema, wrong
+        same = list(table.columns) == names
+        found.append((table, schema, None if same else _other_columns(list(table.columns), names)))
+        if same and (len(schemas) == 1 or not _any_outside(table, schema)):
+            return found[-1]
+    return min(found, key=lambda read: read[2] is not None)
 
 
 def _any_outside(table: pd.DataFrame, schema: Schema) -> bool:
@@ -282,10 +281,10 @@ def _margins(
     return Comparison(
         text,
         faults,
-        "rows that were put in and have the model's margins and pairs are not found, nor few rows "
-        f"of any kind: with {n:,} rows, a group of cells with a tenth of them must be off by "
-        f"{_least_shift(n, size * SAMPLES, len(compared)):.1%} of all rows; a false alarm has a "
-        f"chance of at most {SUSPICION:g}",
+        "rows that were put in and have the model's margins and pairs, and few rows of any kind: "
+        f"with {n:,} rows a tenth of the values must have become "
+        f"{0.1 + _least_shift(n, size * SAMPLES, len(compared)):.1%} of them to be found (a true "
+        f"table is suspected with a chance of at most {SUSPICION:g})",
     )
 
 
@@ -324,30 +323,31 @@ def log_chance(table: FloatArray, samples: Sequence[FloatArray]) -> float:
     samples : rows of each sample of the model
     """
     model: FloatArray = np.sum(samples, axis=0)
-    degrees = 2 * (len(table) - 1)
+    degrees = int(np.count_nonzero(table + model)) - 1
     free = (len(samples) - 1) * (int(np.count_nonzero(model)) - 1)
-    between = 2 * _divergence(samples) / max(free, 1)
-    # the table is one more sample, and may differ as much as they do from each other
-    t = _divergence([table, model]) / max(between, 1.0)
+    shares = model / model.sum()
+    between = 2 * sum(_divergence(one, shares) for one in samples) / max(free, 1)
+    both = (table + model) / (table.sum() + model.sum())
+    t = _divergence(table if table.sum() <= model.sum() else model, both) / max(between, 1.0)
     if degrees == 0 or t <= degrees:
         return 0.0
     return -t + degrees + degrees * math.log(t / degrees)
 
 
-def _divergence(samples: Sequence[FloatArray]) -> float:
-    """Sum of n D(sample || all together) over the samples, in nats."""
-    each = np.array(samples)
-    expected = each.sum(axis=1, keepdims=True) * each.sum(axis=0) / each.sum()
-    seen = each > 0
-    return max(float((each[seen] * np.log(each[seen] / expected[seen])).sum()), 0.0)
+def _divergence(counts: FloatArray, shares: FloatArray) -> float:
+    """Number of rows times D(counts || shares), in nats."""
+    seen = counts > 0
+    found = counts[seen] * np.log(counts[seen] / (counts.sum() * shares[seen]))
+    return max(float(found.sum()), 0.0)
 
 
 def _least_shift(n: int, drawn: int, comparisons: int) -> float:
-    """The shift of a tenth of the rows, as a share of all, that is found in two groups."""
-    chance, before = math.log(SUSPICION / comparisons), 0.1
-    shifts = np.linspace(0.0, 1 - before, 901)[1:]
-    for shift in shifts:
-        table = n * np.array([before + shift, 1 - before - shift])
-        if log_chance(table, [drawn * np.array([before, 1 - before])]) < chance:
+    """What share of all rows must have moved into one of ten equal groups to be found."""
+    chance = math.log(SUSPICION / comparisons)
+    even = np.full(10, 0.1)
+    for shift in np.linspace(0.0, 0.9, 901)[1:]:
+        moved = even - shift / 9
+        moved[0] = 0.1 + shift
+        if log_chance(n * moved, [drawn * even]) < chance:
             return float(shift)
     return 1.0
