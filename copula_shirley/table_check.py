@@ -126,13 +126,24 @@ def _read(path: Path, model: Generator) -> tuple[pd.DataFrame, Schema, str | Non
         schemas.append((_escaped(model.schema_), quoted))  # by --escape-formulas
     found = []
     for schema, name_of in schemas:
-        table = read_table(path, schema)
+        table = _with_dates(read_table(path, schema), schema)
         names = [name_of(name) for name in model.columns_]
         same = list(table.columns) == names
         found.append((table, schema, None if same else _other_columns(list(table.columns), names)))
         if same and (len(schemas) == 1 or not _any_outside(table, schema)):
             return found[-1]
     return min(found, key=lambda read: read[2] is not None)
+
+
+def _with_dates(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    """The table with dates that a CSV file holds as text; what is no date stays as it is."""
+    for column in schema:
+        if column.kind == "datetime" and column.format is None and column.name in table:
+            known = table[column.name].notna()
+            moments = domain.stamps(table[column.name], None)
+            if moments[known].notna().all():
+                table[column.name] = moments
+    return table
 
 
 def _any_outside(table: pd.DataFrame, schema: Schema) -> bool:
