@@ -46,8 +46,9 @@ from copula_shirley.tables import check_extension, formulas, quoted, read_table
 
 #: Chance that a true table is suspected.
 SUSPICION = 1e-9
-#: Samples of the model that the table is compared with, and rows of each at the most.
-SAMPLES, MOST_ROWS = 8, CHUNK // 2
+#: Samples of the model that the table is compared with. Each is drawn at once, like the chunks of
+#: the table: a vine's pool of candidate rows is as large as they need.
+SAMPLES, MOST_ROWS = 8, CHUNK
 #: Rows of the sample by which cells are grouped.
 PILOT = 5_000
 #: Groups of a column: in its margin, and in pairs.
@@ -255,6 +256,13 @@ def _margins(
     n = len(next(iter(numbers.values())))
     if n == 0:
         return Comparison("the table has no rows")
+    if any(use.why.startswith("noise is off") for use in model.ledger_.unprotected):
+        # without noise the tilt of a vine has no bound: pools of candidate rows differ too much
+        return Comparison(
+            "the noise of the model is off, so margins were not compared",
+            not_shown="that margins and pairs are those of the model: its noise is off, nothing is "
+            "proved of it",
+        )
     grid = domain.Grid(model.schema_)
     size = min(n, MOST_ROWS)
     samples = []

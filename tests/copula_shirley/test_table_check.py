@@ -187,7 +187,7 @@ FORGED: dict[Callable[[pd.DataFrame], pd.DataFrame], str] = {
     other_order: "in another order than the model",
     column_gone: "column 'rich' of the model is not in the table",
     column_more: "column 'name' of the table is not in the model",
-    smuggled: "the margin of 'age' is not the model's",
+    smuggled: "is not the model's",
     tied: "the pair of 'age' and 'rich' is not the model's",
 }
 
