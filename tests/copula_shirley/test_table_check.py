@@ -31,7 +31,7 @@ SCHEMA = Schema(
         Column("when", "datetime", minimum="2020-01-01", maximum="2020-12-31", resolution="1D"),
     )
 )
-N = 6000
+N = 10_000
 
 
 def private(n: int = 6000, seed: int = 5) -> pd.DataFrame:
@@ -46,7 +46,7 @@ def private(n: int = 6000, seed: int = 5) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("m") / "m.shirley"
-    PrivateVine(1.0).fit(private(), SCHEMA).save(path)
+    PrivateVine(1.0, random_state=5).fit(private(), SCHEMA).save(path)
     return path
 
 
@@ -54,7 +54,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def histogram(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model that is quick to verify."""
     path = tmp_path_factory.mktemp("h") / "h.shirley"
-    find_generator("dp-histogram")(epsilon=1.0).fit(private(), SCHEMA).save(path)
+    find_generator("dp-histogram")(epsilon=1.0, random_state=5).fit(private(), SCHEMA).save(path)
     return path
 
 
@@ -65,7 +65,7 @@ def independent(histogram: Path) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def drawn(model: Path) -> pd.DataFrame:
-    return load(model).sample(N, random_state=9)
+    return load(model).sample(3000, random_state=9)
 
 
 def published(
@@ -283,9 +283,9 @@ def test_the_bound_on_the_chance_holds_and_is_of_use() -> None:
 
 @pytest.mark.slow
 def test_true_tables_are_not_suspected(tmp_path: Path) -> None:
-    """None of 90 tables, of all sizes and with conditions, whatever the noise was."""
+    """None of 36 tables, of all sizes and with conditions, whatever the noise was."""
     rng = np.random.default_rng(2)
-    for seed in range(30):
+    for seed in range(12):
         name = ("private-vine", "dp-copula", "privbayes")[seed % 3]
         epsilon = [0.1, 1.0, 30.0, None][seed % 4]
         model: Generator

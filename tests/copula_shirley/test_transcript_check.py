@@ -141,7 +141,7 @@ def test_how_small_a_noise_shows_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_true_models_are_not_suspected() -> None:
-    """None of 200 fits is suspected, and of 164 of them noise of a tenth would have shown."""
+    """None of 200 fits is suspected; in more than 150 noise of a tenth would have shown."""
     rng = np.random.default_rng(16)
     shown = []
     for seed in range(200):
