@@ -193,9 +193,13 @@ class Generator(BaseEstimator, ABC):
             )
         return found
 
-    def _contradictions(self) -> list[str]:
-        """What the ledger says otherwise than what was learnt; for ``shirley verify``."""
-        return []
+    def _evidence(self) -> tuple[list[str], float | None]:
+        """What the ledger says otherwise than what was learnt; for ``shirley verify``.
+
+        And the part of the stated noise below which what was learnt would give it away; None if it
+        shows nothing of the noise.
+        """
+        return [], None
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
         """The dtype in which the model stores a column; it must not betray a private one."""

@@ -40,6 +40,7 @@ from copula_shirley.request import (
     Request,
     Rows,
     Seed,
+    Sign,
     Target,
     TruncationText,
     generator_from,
@@ -133,9 +134,10 @@ def fit(
 ) -> None:
     """Fit a generator to a table and save it."""
     check_apart(
-        [asked.data, asked.schema_file, asked.releases], with_cards([output], asked.no_card)
+        [asked.data, asked.schema_file, asked.releases, asked.sign],
+        with_cards([output], asked.no_card, asked.sign),
     )
-    with written_with_cards([output], asked.no_card) as files:
+    with written_with_cards([output], asked.no_card, asked.sign) as files:
         _fit(asked, output.name)
         asked.generator.save(files.paths[0])
         files.add_cards(asked.generator)
@@ -150,20 +152,21 @@ def sample(
     given: Given = None,
     seed: Seed = None,
     no_card: NoCard = False,
+    sign: Sign = None,
     escape_formulas: EscapeFormulas = False,
     accept_unproved: AcceptUnproved = False,
     quiet: Quiet = False,
 ) -> None:
     """Draw synthetic rows from a saved model; that costs no privacy, as often as one likes."""
     kind = check_extension(output)
-    check_apart([model], with_cards([output], no_card))
+    check_apart([model, sign], with_cards([output], no_card, sign))
     from copula_shirley.api import load  # noqa: PLC0415  (slow)
     from copula_shirley.conditions import given_from_texts  # noqa: PLC0415  (slow)
 
     generator = load(model)
     _check_proved(_why_unproved(generator), accept_unproved)
     wanted = given_from_texts(given or (), generator.schema_)
-    with written_with_cards([output], no_card) as files:
+    with written_with_cards([output], no_card, sign) as files:
         _draw(generator, rows, seed, files.paths[0], kind, quiet, wanted, escape_formulas)
         files.add_cards(generator, given)
     if not quiet:
@@ -187,12 +190,15 @@ def synthesize(
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
     outputs = [output, save_model] if save_model else [output]
-    check_apart([asked.data, asked.schema_file, asked.releases], with_cards(outputs, asked.no_card))
+    check_apart(
+        [asked.data, asked.schema_file, asked.releases, asked.sign],
+        with_cards(outputs, asked.no_card, asked.sign),
+    )
     from copula_shirley.conditions import given_from_texts  # noqa: PLC0415  (slow)
 
     if given and asked.declared is not None:  # what can be wrong shows before the fit
         given_from_texts(given, asked.declared)
-    with written_with_cards(outputs, asked.no_card) as files:
+    with written_with_cards(outputs, asked.no_card, asked.sign) as files:
         _fit(asked, output.name)
         if save_model:
             asked.generator.save(files.paths[1])

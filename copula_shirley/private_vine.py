@@ -360,11 +360,11 @@ class PrivateVine(Generator):
             raise ArtefactError("the transcript goes on after the model is complete")
         self.transcript_ = transcript
 
-    def _contradictions(self) -> list[str]:
-        """Ledger against transcript, and transcript against the algorithm."""
-        from copula_shirley.transcript_check import contradictions  # noqa: PLC0415  (a circle)
+    def _evidence(self) -> tuple[list[str], float | None]:
+        """Ledger against transcript, transcript against the algorithm, and the noise that shows."""
+        from copula_shirley.transcript_check import evidence  # noqa: PLC0415  (a circle)
 
-        return contradictions(self)
+        return evidence(self)
 
     # -- for people --------------------------------------------------------------------
 

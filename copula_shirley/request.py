@@ -65,6 +65,10 @@ Given = Annotated[
     typer.Option(help="Only rows with name=value or name=low..high; nothing after = is missing."),
 ]
 NoCard = Annotated[bool, typer.Option("--no-card", help="Write no privacy card beside the file.")]
+Sign = Annotated[
+    Path | None,
+    typer.Option(help="Sign file and card with this private key; see 'shirley keys'."),
+]
 Releases = Annotated[
     Path | None,
     typer.Option(help="Release ledger that this fit counts in; see 'shirley releases'."),
@@ -97,6 +101,7 @@ class Request:
     releases: Path | None = None
     no_card: bool = False
     accept_unproved: bool = False
+    sign: Path | None = None
 
 
 def request(
@@ -124,6 +129,7 @@ def request(
     releases: Releases = None,
     no_card: NoCard = False,
     accept_unproved: AcceptUnproved = False,
+    sign: Sign = None,
     quiet: Quiet = False,
 ) -> Request:
     """The options that fit and synthesize share."""
@@ -156,6 +162,7 @@ def request(
         releases,
         no_card,
         accept_unproved,
+        sign,
     )
 
 

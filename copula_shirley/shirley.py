@@ -404,17 +404,21 @@ class CopulaShirley(Generator):
             drawn = rng.choice(len(shares), size=len(open_rows), p=shares / shares.sum())
             values[open_rows] = coding.decode(np.eye(coding.width)[drawn])
 
-    def _contradictions(self) -> list[str]:
-        """The vine is always unprotected, and by the thesis' accounting so are the bins."""
+    def _evidence(self) -> tuple[list[str], float | None]:
+        """The vine is always unprotected, and by the thesis' accounting so are the bins.
+
+        What is kept are shares of noisy counts, which show nothing of their noise.
+        """
         needed = [("vine", "pseudo-observations"), ("output", "dtypes and number of rows")]
         if not self._honest:
             needed += [("bins", name) for name in self.schema_.names]
         named = {(use.stage, use.what) for use in self.ledger_.unprotected}
-        return [
+        missing = [
             f"the ledger does not call {what} unprotected ({stage})"
             for stage, what in needed
             if (stage, what) not in named
         ]
+        return missing, None
 
     # -- saving ------------------------------------------------------------------
 

@@ -56,6 +56,11 @@ EXACT_FLOATS: dict[str, Any] = (
 )
 
 
+def is_table(path: str | Path) -> bool:
+    """Whether a file is a table, by its extension."""
+    return Path(path).suffix.lower() in CSV + PARQUET
+
+
 def check_extension(path: str | Path) -> str:
     """The kind of a table file, by its extension."""
     suffix = Path(path).suffix.lower()
@@ -351,6 +356,11 @@ def is_formula(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(FORMULA_STARTS)
 
 
+def quoted(value: Any) -> Any:
+    """The value with a single quote before it if it is a formula."""
+    return f"'{value}" if is_formula(value) else value
+
+
 def escaped(table: pd.DataFrame) -> pd.DataFrame:
     """The table with a single quote before every text and name that is a formula.
 
@@ -363,10 +373,6 @@ def escaped(table: pd.DataFrame) -> pd.DataFrame:
     >>> escaped(pd.DataFrame({"=x": ["@home", "away"], "n": [-1, 2]})).to_dict("list")
     {"'=x": ["'@home", 'away'], 'n': [-1, 2]}
     """
-
-    def quoted(value: Any) -> Any:
-        return f"'{value}" if is_formula(value) else value
-
     series = {}
     for name in table:
         values = table[name]

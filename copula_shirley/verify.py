@@ -3,10 +3,13 @@
 For a model file: its digest; the ledger's totals, recomputed from its entries; budget, claim,
 neighbours and unit against settings and schema; the card against all of these; for a PrivateVine
 the transcript of noisy answers against the ledger (``copula_shirley.transcript_check``). For a
-table: its card, the card's own arithmetic, and the table's sha256.
+table: its card, the card's own arithmetic, and the table's sha256; with the model the table's
+domain and margins (``copula_shirley.table_check``). With a public key: the signature of file and
+card (``copula_shirley.signatures``).
 
 What it cannot tell: whether somebody made up a whole model with care, or fitted more often than he
-says. A digest is no signature.
+says; of a table without its model, where its rows come from. A digest is no signature, and a
+signature does not make true what was signed.
 """
 
 from __future__ import annotations
@@ -43,7 +46,8 @@ from copula_shirley.errors import (
 )
 from copula_shirley.privacy import Ledger
 from copula_shirley.seal import DIGITS, file_sha256, seal_of
-from copula_shirley.tables import CSV, PARQUET
+from copula_shirley.signatures import read_public_key, signature_faults, signature_path
+from copula_shirley.tables import is_table
 
 #: Length of what stands before each member of a zip file, without its name.
 LOCAL_HEADER = 30
@@ -59,8 +63,15 @@ class Verdict:
     kind: str
     passed: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    #: What a reader might think was checked, but was not or cannot be.
+    not_shown: list[str] = field(default_factory=list)
     #: What the card promises, in its own words.
     headline: str = ""
+    #: What a table was compared with; and who signed, as far as that was asked.
+    compared_with: str | None = None
+    signed_with: str | None = None
+    #: Of a model file, if one can be made of it.
+    generator: Generator | None = field(default=None, repr=False)
 
     @property
     def fits(self) -> bool:
@@ -73,9 +84,23 @@ class Verdict:
         if not self.fits:
             return f"{self.file} does not add up: do not rely on what it says about privacy."
         promise = f" Its card says: {self.headline}." if self.headline else ""
+        if self.signed_with:
+            origin = f" It was signed with the key of {self.signed_with}."
+        else:
+            origin = (
+                " (A digest is no signature: compare its sha256 with one that its maker published, "
+                "or the signature with --public-key.)"
+            )
+        if self.kind == "model":
+            return f"{self.file} adds up.{promise}{origin}"
+        if self.compared_with is None:
+            return (
+                f"{self.file} and its card belong together, which whoever writes both can make of "
+                "any table: this does not show that the rows were drawn from a private model."
+                f"{promise}{origin}"
+            )
         return (
-            f"{self.file} adds up.{promise} (A digest is no signature: compare its sha256 with one "
-            "that its maker published.)"
+            f"{self.file} looks like rows of {self.compared_with}, which adds up.{promise}{origin}"
         )
 
     def note(self, text: str, faults: list[str] | None = None) -> None:
@@ -93,12 +118,20 @@ class Verdict:
             "fits": self.fits,
             "faults": self.faults,
             "passed": self.passed,
+            "not_shown": self.not_shown,
             "headline": self.headline,
+            "compared_with": self.compared_with,
+            "signed_with": self.signed_with,
+            "conclusion": self.conclusion,
         }
 
 
 def verify_file(
-    path: str | Path, card: str | Path | None = None, sha256: str | None = None
+    path: str | Path,
+    card: str | Path | None = None,
+    sha256: str | None = None,
+    model: str | Path | None = None,
+    public_key: str | Path | None = None,
 ) -> Verdict:
     """Compare everything that a file says about its privacy.
 
@@ -110,6 +143,10 @@ def verify_file(
         The card, if it is not beside the file.
     sha256 : str, optional
         The file's sha256 as it was published.
+    model : path, optional
+        The model that a table is said to be drawn from: it is verified, and the table compared.
+    public_key : path, optional
+        Of who is said to have signed the file with its card, and the model with its own.
 
     Raises
     ------
@@ -121,8 +158,15 @@ def verify_file(
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "does not exist"
         raise ArtefactError(f"{str(path)!r} {problem}")
-    table = path.suffix.lower() in CSV + PARQUET
+    table = is_table(path)
+    if model is not None and not table:
+        raise SettingError(f"model ({str(model)!r}) goes with a table, {path.name} is a model")
     verdict = Verdict(path.name, "table" if table else "model")
+    page = Path(card) if card is not None else card_path(path)
+    if public_key is not None:
+        _verify_signature(path, page, Path(public_key), verdict)
+    elif signature_path(path).exists():
+        verdict.not_shown.append("who signed the file: name the key with --public-key")
     if published is not None:
         wrong = f"the file's sha256 is {file_sha256(path)}, not the published {published}"
         fits = file_sha256(path) == published
@@ -130,10 +174,58 @@ def verify_file(
     own = None if table else _verify_model(path, verdict)
     if own is not None:
         verdict.headline = _headline(own)
-    page = Path(card) if card is not None else card_path(path)
     if table or card is not None or page.exists():
         _verify_page(path, page, own, verdict)
+    if table and model is None:
+        verdict.not_shown.append(
+            "that the rows were drawn from a private model: compare them with it by --model"
+        )
+    elif table:
+        _verify_drawn(path, page, Path(model), public_key, verdict)  # type: ignore[arg-type]
     return verdict
+
+
+def _verify_signature(path: Path, page: Path, public_key: Path, verdict: Verdict) -> None:
+    faults = signature_faults(read_public_key(public_key), verdict.kind, path, page)
+    verdict.note(f"file and card were signed with the key of {public_key.name}", faults)
+    if not faults:
+        verdict.signed_with = public_key.name
+        verdict.not_shown.append("that what was signed is true: a signature says only who signed")
+
+
+def _verify_drawn(
+    path: Path, page: Path, model: Path, public_key: str | Path | None, verdict: Verdict
+) -> None:
+    """A table against the model that it is said to be drawn from."""
+    from copula_shirley.table_check import against_model  # noqa: PLC0415  (a circle)
+
+    of_model = verify_file(model, public_key=public_key)
+    if of_model.kind != "model":
+        raise SettingError(f"model ({str(model)!r}) must be a model file, it is a table")
+    verdict.compared_with = model.name
+    wrong = [f"model {model.name}: {text}" for text in of_model.faults]
+    verdict.note(f"the model {model.name} adds up", wrong)
+    verdict.not_shown += [f"model {model.name}: {text}" for text in of_model.not_shown]
+    if wrong or of_model.generator is None:
+        return
+    found = read_page(page)
+    card, own = found["card"], of_model.generator.card()
+    differs = ["it is not readable"]
+    if isinstance(card, dict):
+        differs = [key for key in own if canonical(card.get(key)) != canonical(own[key])]
+        differs += [key for key in card if key not in own]
+    verdict.note(
+        f"the card is that of {model.name}: ledger, settings and schema",
+        differs and [f"the card is not that of {model.name}: {', '.join(differs)} differ"],
+    )
+    given = found["file"].get("given") if isinstance(found["file"], dict) else None
+    try:
+        for comparison in against_model(path, of_model.generator, given):
+            verdict.note(comparison.text, list(comparison.faults))
+            if comparison.not_shown:
+                verdict.not_shown.append(comparison.not_shown)
+    except (ShirleyError, *ODD) as error:
+        verdict.note("", [f"the table cannot be compared with the model: {_one_line(error)}"])
 
 
 def _checked_digest(text: str) -> str:
@@ -166,6 +258,7 @@ def _verify_model(path: Path, verdict: Verdict) -> dict[str, Any] | None:
     try:
         model = _restored(path, header, arrays)
         again, kept = model._contents()
+        verdict.generator = model
     except OtherRevisionError:  # no fault of the file; this version cannot look into it
         raise
     except (ShirleyError, *ODD) as error:
@@ -178,7 +271,7 @@ def _verify_model(path: Path, verdict: Verdict) -> dict[str, Any] | None:
         ),
         "budget, claim, neighbours and unit follow from the settings": lambda: _settings(model),
         "unprotected uses are those of schema and method": lambda: _unprotected_faults(model),
-        "what was learnt fits the ledger": lambda: [] if wrong else model._contradictions(),
+        "what was learnt fits the ledger": lambda: [] if wrong else _evidence(model, verdict),
     }
     for text, compare in comparisons.items():
         try:
@@ -188,6 +281,21 @@ def _verify_model(path: Path, verdict: Verdict) -> dict[str, Any] | None:
         if not (wrong and text.endswith("the ledger")):  # would say the same once more
             verdict.note(text, faults)
     return _card_of_model(model, header, verdict)
+
+
+def _evidence(model: Generator, verdict: Verdict) -> list[str]:
+    """Faults of what was learnt; how much of the noise it shows is written down, too."""
+    faults, shown = model._evidence()
+    if shown is None:
+        verdict.not_shown.append(
+            "nothing in this file shows its noise: that the noise was drawn is the maker's word"
+        )
+    else:
+        verdict.not_shown.append(
+            f"noise that is a little smaller than stated (all noise below {shown:.2g} times it "
+            "would show in the answers), and answers that were made up together with their noise"
+        )
+    return faults
 
 
 def _card_of_model(

@@ -34,10 +34,11 @@ from copula_shirley.api import generators
 from copula_shirley.card import canonical, card_of
 from copula_shirley.card_files import card_path
 from copula_shirley.card_page import SEAL, START, card_html, read_page, write_page
-from copula_shirley.measure import Answer, Noise, Transcript
+from copula_shirley.keys import GroupKey
+from copula_shirley.measure import Answer, Noise, Query, Tables, Transcript
 from copula_shirley.privacy import Budget, Sensitivity
 from copula_shirley.seal import BLANK, close_seal, file_sha256
-from copula_shirley.transcript_check import _against_totals
+from copula_shirley.transcript_check import against_sub_totals
 from copula_shirley.verify import ledger_faults, verify_file
 
 NAMES = sorted(set(generators()) - {"real"})
@@ -356,26 +357,31 @@ def test_restated_noise_is_not_the_noise_that_is_there(tmp_path: Path) -> None:
     assert len(faults) == 1 and "times the noise that the transcript states" in faults[0]
 
 
-def made_transcript(stated: float, seed: int, tables: int = 8) -> Transcript:
-    """Tables of 20 cells and 1,000 rows with noise of 30, said to be ``stated``."""
+def made_transcript(
+    stated: float, seed: int, tables: int = 8
+) -> tuple[list[Query], Transcript, Noise]:
+    """Tables of 20 cells and 1,000 rows with noise of 30, said to be ``stated``.
+
+    All are of other columns, so that they have nothing in common but the number of rows.
+    """
     rng = np.random.default_rng(seed)
+    asked: list[Query] = []
     transcript = Transcript()
-    for _ in range(tables):
+    for i in range(tables):
         counts = rng.multinomial(1000, np.full(20, 0.05)) + np.rint(rng.normal(0, 30, 20))
-        transcript.answers.append(Answer([counts.astype(np.int64)], stated))
-        transcript.queries.append({"kind": "Tables", "stage": "margins", "sigma": stated})
-    return transcript
+        asked.append(Tables("margins", [GroupKey((f"c{i}",), (np.arange(20),))], 0.1))
+        transcript.add(asked[-1], Answer([counts.astype(np.int64)], stated))
+    return asked, transcript, Noise(Budget(1.0, 1e-9), Sensitivity(1, 1))
 
 
 def test_the_noise_of_totals() -> None:
     """Each of 300 true transcripts is suspected with a chance of 1e-9."""
-    noise = Noise(Budget(1.0, 1e-9), Sensitivity(1, 1))
     for seed in range(300):
-        assert _against_totals(made_transcript(30.0, seed), noise) == []
+        assert against_sub_totals(*made_transcript(30.0, seed))[0] == []
     for seed in range(30):
-        assert _against_totals(made_transcript(1500.0, seed), noise) != []
-        assert _against_totals(made_transcript(2.0, seed), noise) != []
-        assert _against_totals(made_transcript(600.0, seed, tables=16), noise) != []
+        assert against_sub_totals(*made_transcript(1500.0, seed))[0] != []
+        assert against_sub_totals(*made_transcript(2.0, seed))[0] != []
+        assert against_sub_totals(*made_transcript(600.0, seed, tables=16))[0] != []
 
 
 def test_the_thesis_model_cannot_be_made_to_prove_anything(thesis: Path, tmp_path: Path) -> None:
