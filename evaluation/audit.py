@@ -276,14 +276,14 @@ def audit(
         claim=claim,
         runs=runs,
         findings=findings,
-        control=control,
+        control=list(control),
         power=power,
         verdict=verdict,
         reason=reason,
         notes=notes,
         seconds=time.perf_counter() - started,
         about={"pairs": [p.name for p in pairs], "boxes": list(boxes), "seed": seed},
-        weaker=weaker,
+        weaker=list(weaker),
     )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from scipy.stats import norm
 from copula_shirley.noise import Integers, SeededNoise
 from evaluation.bounds import (
     CONFIDENCE,
-    ends,
+    clopper_pearson,
     epsilon_between,
     gaussian_mu,
     mean_lower,
@@ -96,9 +97,10 @@ def _mu(epsilon: float, delta: float, rho: float | None) -> float:
 # -- power ---------------------------------------------------------------------------------
 
 
+@lru_cache(32)
 def controls(
     claim: Claim, runs: int, seed: int, looks: int, guesses: int | None, *, events: bool
-) -> tuple[list[Finding], Power, list[dict[str, Any]]]:
+) -> tuple[tuple[Finding, ...], Power, tuple[dict[str, Any], ...]]:
     """What is seen of controls with full noise, the power, and what is seen with weaker noise.
 
     Parameters
@@ -139,11 +141,11 @@ def controls(
         missed=tuple(k for k in WEAKER if not noticed[k]),
         needed=runs_needed(claim, runs, looks, guesses),
     )
-    weaker = [
+    weaker = tuple(
         {"noise_divided_by": k, "noticed": noticed[k], "findings": [asdict(f) for f in found]}
         for k, found in divided.items()
-    ]
-    return full, power, weaker
+    )
+    return tuple(full), power, weaker
 
 
 def runs_needed(claim: Claim, runs: int, looks: int, guesses: int | None) -> int | None:
@@ -174,8 +176,9 @@ def _expected(claim: Claim, p: float, runs: int, alpha: float, guesses: int | No
         low = mean_lower(np.resize([p - spread, min(p + spread, 1.0)], 2 * runs), alpha)
         chances = low, 1 - low
     else:
-        low_end, high_end = ends(tested, alpha)
-        chances = float(low_end[round(p * tested)]), float(high_end[tested - round(p * tested)])
+        hits = np.array([round(p * tested), tested - round(p * tested)])
+        lows, highs = clopper_pearson(hits, tested, alpha / 2)
+        chances = float(lows[0]), float(highs[1])
     if claim.rho is not None:
         return float(mu_between(*chances))
     return float(epsilon_between(*chances, claim.delta))

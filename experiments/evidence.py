@@ -129,7 +129,7 @@ def markdown(found: Sequence[Mapping[str, Any]], sums: Mapping[str, int]) -> str
 
 
 def _audit_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    head = ["generator", "claim", "proved", "white box", "black box", "control", "ceiling"]
+    head = ["generator", "claim", "proved", "white box", "black box", "control: seen", "ceiling"]
     head += ["fits", "verdict"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for one in found:
@@ -137,8 +137,9 @@ def _audit_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
             one["label"],
             _said(one),
             one["claim"]["proved"] or "nothing",
-            *(_number(one[f"lower_bound_{box}"]) for box in ("white", "black")),
-            _number(max(f["bound"] for f in one["control"] if f["quantity"] == "epsilon")),
+            _number(one["lower_bound_white"]) + _mu(one),
+            _number(one["lower_bound_black"]),
+            "{quantity} {seen:.2f} of {claimed:.2f}".format(**one["power"]),
             _number(one["ceiling"]),
             str(one["runs"] * 2 * len(one["pairs"])),
             one["verdict"],
@@ -149,6 +150,11 @@ def _audit_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _said(one: Mapping[str, Any]) -> str:
     return str(Budget(one["claim"]["epsilon"], one["claim"]["delta"]))
+
+
+def _mu(one: Mapping[str, Any]) -> str:
+    """What the white box shows where the claim is in rho."""
+    return "" if one["lower_bound_mu"] is None else f", mu {one['lower_bound_mu']:.2f}"
 
 
 def _number(value: float | None) -> str:
