@@ -22,7 +22,7 @@ from copula_shirley.errors import SettingError
 from evaluation.audit import Audit, audit
 from evaluation.bounds import DELTA
 from evaluation.claims import Claim, claim_of
-from evaluation.control import control_runs, controls
+from evaluation.control import control_runs, controls, runs_needed
 from evaluation.events import Encoding, Measurand, learn_event
 from evaluation.evidence import Evidence, black_box, flatten
 from evaluation.findings import (
@@ -100,8 +100,9 @@ def test_noise_of_a_quarter_that_no_pair_shows_is_not_consistent() -> None:
 
 
 def test_runs_are_not_asked_for_where_they_do_not_help() -> None:
-    _, power, _ = controls(Claim(1.0, 1e-9), 60, 0, 1, None, events=True)
-    verdict, reason = judge(examine([], [], Claim(1.0)), [], power)
+    """No audit sees an event of chance 1e-9, and without rho nothing else is claimed."""
+    assert runs_needed(Claim(1.0, 1e-9), 60, 1, None) is None
+    verdict, reason = judge([], [], Power("epsilon", 1.0, 0.0, 1.2, (), (2, 4, 8)))
     assert verdict == NO_POWER and "more runs are no way out" in reason
 
 

@@ -80,8 +80,10 @@ def test_the_bound_on_a_mean_is_wrong_no_more_often_than_alpha(
 
 
 def test_the_bound_on_a_mean_by_hand() -> None:
-    # all runs 1: one of six parts of the wealth is staked whole and grows to 1/m^n; 120 = 6 / 0.05
-    assert mean_lower([1.0] * 100, 0.05) == pytest.approx(120 ** (-1 / 100), abs=1e-6)
+    # all runs 1: each sixth of the wealth grows by 1 - theta + theta / m in each run, to 1 / .05
+    mean = mean_lower([1.0] * 100, 0.05)
+    stakes = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32])
+    assert np.mean((1 - stakes + stakes / mean) ** 100) == pytest.approx(20, rel=1e-6)
     assert mean_lower([0.0] * 100, 0.05) == 0.0
     steady = mean_lower([0.6] * 400, 0.05)
     coins = mean_lower([1.0, 0.0, 1.0, 0.0, 1.0] * 80, 0.05)
