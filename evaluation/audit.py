@@ -344,8 +344,12 @@ def _with_transcript(
         if isinstance(pair, Canaries):
             if "white" not in boxes or keep is not None:
                 why = "they are guessed from the whole white box"
-            elif not guess_once(factory, pair, seed).boxes:
-                why = "the generator keeps no transcript of noisy answers"
+            else:
+                tried = guess_once(factory, pair, seed)
+                if tried.error is not None:
+                    why = f"the generator fails on them: {tried.error}"
+                elif not tried.boxes:
+                    why = "the generator keeps no transcript of noisy answers"
         if why and len(pairs) == 1:
             raise SettingError(f"pair ({pair.name!r}) must be another: {why}")
         if why:

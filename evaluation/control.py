@@ -12,7 +12,7 @@ of the others is its power: an audit that sees little, or refutes none, could no
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from typing import Any
 
@@ -139,8 +139,9 @@ def controls(
         ceiling=max(f.ceiling for f in own),
         noticed=tuple(k for k in WEAKER if noticed[k]),
         missed=tuple(k for k in WEAKER if not noticed[k]),
-        needed=runs_needed(claim, runs, looks, guesses),
     )
+    if not power.enough:
+        power = replace(power, needed=runs_needed(claim, runs, looks, guesses))
     weaker = tuple(
         {"noise_divided_by": k, "noticed": noticed[k], "findings": [asdict(f) for f in found]}
         for k, found in divided.items()

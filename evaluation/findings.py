@@ -195,13 +195,14 @@ class Power:
         the events of chance delta that its epsilon is about. mu goes by 1 / noise, as epsilon does
         for pure claims. Else epsilon.
     claimed, seen : float
-        What is true of the control, and the lower bound on it, at 95 %.
+        What is true of the control, and the lower bound on it, at 95 %. Discrete Gaussian noise of
+        a sigma below 1 shows a little more than its mu (``evaluation.claims.MU_SLACK``).
     ceiling : float
         What could have been seen.
     noticed, missed : tuple of int
         By how much the control's noise was divided where its claim then was refuted, and where not.
     needed : int or None
-        Runs a side with which half of the claim should be seen.
+        Runs a side with which there should be power, where there is none.
     """
 
     quantity: str

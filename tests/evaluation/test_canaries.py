@@ -156,11 +156,27 @@ class Refuses(PrivateVine):
         raise ValueError("no")
 
 
+def test_canaries_on_which_a_generator_fails_are_left_out() -> None:
+    with pytest.raises(SettingError, match="fails on pair 'canaries': ValueError: no"):
+        audit(vine(Refuses), "canaries", claim=1.0, runs=40)
+    result = audit(vine(Particular), ["category", "canaries"], runs=40, boxes=("white",))
+    assert any("the generator fails on them: ValueError" in note for note in result.notes)
+
+
 def test_a_fit_that_raises_guesses_that_all_are_out() -> None:
     fit = guess_once(vine(Refuses), canaries("canaries", "add-remove"), 3)
     numbers = fit.boxes["white"].numbers
     assert fit.error == "ValueError: no" and numbers[GUESSES] == 400
     assert 150 < numbers[RIGHT] < 250
+
+
+class Particular(PrivateVine):
+    """Takes three columns only."""
+
+    def fit(self, table: pd.DataFrame, schema: Any = None, **settings: Any) -> Any:
+        if table.shape[1] != 3:
+            raise ValueError("three columns")
+        return super().fit(table, schema, **settings)
 
 
 # -- slow ----------------------------------------------------------------------------------
