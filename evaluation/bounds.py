@@ -150,8 +150,8 @@ def mean_lower(values: Any, alpha: float) -> float:
 
     Examples
     --------
-    >>> round(mean_lower([0.6, 0.5] * 100, 0.05), 2), mean_lower([0.0, 1.0], 0.05)
-    (0.52, 0.0)
+    >>> round(mean_lower([0.6, 0.5] * 100, 0.05), 2), mean_lower([0.0] * 100, 0.05)
+    (0.54, 0.0)
     """
     values, stakes = np.asarray(values, dtype=float), np.array(STAKES)[:, None]
 
