@@ -50,6 +50,8 @@ class Question:
     """What an algorithm asked about the rows, as plain values: it must be public."""
 
     about: Any
+    #: The question itself, whose keys may remember rows.
+    query: Any = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -236,7 +238,7 @@ def asked(query: Any) -> None:
     """Told by an algorithm what it is about to ask; all of it should be public."""
     tape = _RUNNING.get()
     if tape is not None:
-        tape.events.append(Question(_plain(query)))
+        tape.events.append(Question(_plain(query), query))
 
 
 def _plain(value: Any) -> Any:

@@ -10,13 +10,21 @@ What the result means
 ---------------------
 ``lower_bound`` is below the true epsilon with confidence 95 %, whatever the generator is; with
 several pairs and boxes each has a share of the 5 % (Bonferroni). It comes with the **claim**, the
-**ceiling** (what this number of runs could show at best) and a **control** of known epsilon.
+**ceiling** (what this number of runs could show at best) and a **control** of known privacy, from
+which follows the **power** (``evaluation.control``): what was seen of the control, and with which
+weaker noise its claim would have been refuted. Power is in epsilon for pure claims and claims
+without rho, and in mu for claims in rho.
 
 - *claim refuted*: a bound at a much higher confidence is above what the claim allows. Over all
   pairs, boxes and quantities of an audit a true claim is refuted with a chance below
   ``FALSE_ALARM``, 1 in 1,000.
-- *consistent (up to what this audit can see)*: no bound is above; that is no proof.
-- *inconclusive*: the ceiling is below the claim, or the control was refuted.
+- *consistent (up to what this audit can see)*: no bound is above, and there was power: half of the
+  control's claim or more was seen, and weaker noise would have been noticed. That is no proof.
+- *inconclusive: no power*: no bound is above, and nobody should have expected one.
+- *inconclusive*: a bound at 95 % is above the claim, or the control was refuted.
+
+Generators that keep a transcript are also tested by canaries (``evaluation.canaries``), hundreds of
+units that are guessed from each fit; others by pairs only, of which one fit gives one look.
 """
 
 from __future__ import annotations
@@ -34,11 +42,27 @@ from typing import Any
 from copula_shirley.errors import ArtefactError, SettingError
 from evaluation.bounds import CONFIDENCE
 from evaluation.claims import Claim, claim_of
-from evaluation.control import control_runs
+from evaluation.control import controls
 from evaluation.evidence import BOXES, Evidence
-from evaluation.findings import FALSE_ALARM, REFUTED, Finding, examine, judge
-from evaluation.fits import SAMPLE_ROWS, Factory, Fit, fit_once, run_all
-from evaluation.neighbours import DEFAULT_PAIRS, Pair, built_in
+from evaluation.findings import (
+    FALSE_ALARM,
+    REFUTED,
+    Finding,
+    Power,
+    examine,
+    examine_guesses,
+    judge,
+)
+from evaluation.fits import (
+    RIGHT,
+    SAMPLE_ROWS,
+    Factory,
+    Fit,
+    fit_once,
+    guess_once,
+    run_all,
+)
+from evaluation.neighbours import DEFAULT_PAIRS, Canaries, Pair, built_in
 from evaluation.result import jsonable
 
 #: Fewer runs a side show nothing.
@@ -59,11 +83,14 @@ class Audit:
     runs: int
     findings: list[Finding]
     control: list[Finding]
+    power: Power
     verdict: str
     reason: str
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
     about: dict[str, Any] = field(default_factory=dict)
+    #: Of controls with less noise.
+    weaker: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def lower_bound(self) -> float:
@@ -85,6 +112,13 @@ class Audit:
         own = [f.bound for f in self._main(self.findings) if f.box == box]
         return max(own) if own else None
 
+    @property
+    def lower_bound_mu(self) -> float | None:
+        """The largest lower bound on mu, where the claim is in rho."""
+        if self.claim.rho is None:
+            return None
+        return max(f.bound for f in self.findings if f.quantity == "mu")
+
     def _main(self, findings: Sequence[Finding]) -> list[Finding]:
         return [f for f in findings if (f.quantity, f.delta) == ("epsilon", self.claim.delta)]
 
@@ -97,6 +131,7 @@ class Audit:
                 "lower_bound": self.lower_bound,
                 "lower_bound_white": self.bound("white"),
                 "lower_bound_black": self.bound("black"),
+                "lower_bound_mu": self.lower_bound_mu,
                 "ceiling": self.ceiling,
                 "confidence": CONFIDENCE,
                 "runs": self.runs,
@@ -105,6 +140,8 @@ class Audit:
                 "false_alarm_rate": FALSE_ALARM,
                 "findings": [asdict(f) for f in self.findings],
                 "control": [asdict(f) for f in self.control],
+                "power": {**asdict(self.power), "enough": self.power.enough},
+                "weaker_controls": self.weaker,
                 "notes": self.notes,
                 "seconds": self.seconds,
                 "versions": versions(),
@@ -142,7 +179,8 @@ def audit(
     claim : Claim, epsilon or (epsilon, delta), optional
         By default what the generator's ledger claims.
     runs : int
-        Fits on each table of each pair; half of them learn, half test.
+        Fits on each table of each pair; half of them learn, half test. Canaries have twice as many
+        fits, and all of them test.
     boxes : sequence of {"white", "black"}
     seed : int
     jobs : int
@@ -195,6 +233,8 @@ def audit(
             raise SettingError("box ('white') must be black: the generator says not what it saves")
         boxes = tuple(box for box in boxes if box != "white")
         notes.append("no white box: the generator does not say what it would save")
+    pairs, more = _with_transcript(factory, pairs, None if secure else seed, boxes, keep)
+    notes += more
     place = (
         None
         if folder is None
@@ -214,29 +254,36 @@ def audit(
         progress=progress,
     )
     notes += _raised(pairs, fits)
-    # one fit may choose by an exponential mechanism where another did not: mu needs all of them
-    ledgers = [fit.stated for own in fits.values() for fit in own if fit.stated]
-    claim = replace(claim, gaussian=claim.gaussian and all(s["gaussian"] for s in ledgers))
-    looks = len(pairs) * len(boxes)
-    findings = []
+    gaussian = [_all_gaussian([*fits[i, 0], *fits[i, 1]]) for i in range(len(pairs))]
+    events = [i for i, tested in enumerate(pairs) if not isinstance(tested, Canaries)]
+    looks = len(events) * len(boxes) + len(pairs) - len(events)
+    guesses, findings = None, []
     for i, tested in enumerate(pairs):
+        own = replace(claim, gaussian=claim.gaussian and gaussian[i])
+        if isinstance(tested, Canaries):
+            guesses = tested.count
+            right = [fit.boxes["white"].numbers[RIGHT] for fit in [*fits[i, 0], *fits[i, 1]]]
+            findings += examine_guesses(right, guesses, own, tested.name, looks)
+            continue
         for box in boxes:
             first, second = ([_kept(f.boxes[box], keep) for f in fits[i, s]] for s in (0, 1))
-            findings += examine(first, second, claim, tested.name, box, looks)
-    seen = control_runs(claim.epsilon, claim.delta, claim.rho, runs, seed)
-    control = examine(*seen, claim, "control", "white", 1)
-    verdict, reason = judge(claim, findings, control)
+            findings += examine(first, second, own, tested.name, box, looks)
+    claim = replace(claim, gaussian=claim.gaussian and all(gaussian))
+    control, power, weaker = controls(claim, runs, seed, looks, guesses, events=bool(events))
+    verdict, reason = judge(findings, control, power)
     return Audit(
         generator=name or getattr(factory, "__name__", type(factory).__name__),
         claim=claim,
         runs=runs,
         findings=findings,
-        control=control,
+        control=list(control),
+        power=power,
         verdict=verdict,
         reason=reason,
         notes=notes,
         seconds=time.perf_counter() - started,
         about={"pairs": [p.name for p in pairs], "boxes": list(boxes), "seed": seed},
+        weaker=list(weaker),
     )
 
 
@@ -281,6 +328,40 @@ def _pairs(wanted: Sequence[Pair | str], claim: Claim) -> list[Pair]:
                 f"about, and not by {pair.relation}"
             )
     return pairs
+
+
+def _with_transcript(
+    factory: Factory,
+    pairs: Sequence[Pair],
+    seed: int | None,
+    boxes: Sequence[str],
+    keep: Callable[[str], bool] | None,
+) -> tuple[list[Pair], list[str]]:
+    """The pairs without the canaries that cannot be guessed about, and what to say of those."""
+    left, notes = [], []
+    for pair in pairs:
+        why = ""
+        if isinstance(pair, Canaries):
+            if "white" not in boxes or keep is not None:
+                why = "they are guessed from the whole white box"
+            else:
+                tried = guess_once(factory, pair, seed)
+                if tried.error is not None:
+                    why = f"the generator fails on them: {tried.error}"
+                elif not tried.boxes:
+                    why = "the generator keeps no transcript of noisy answers"
+        if why and len(pairs) == 1:
+            raise SettingError(f"pair ({pair.name!r}) must be another: {why}")
+        if why:
+            notes.append(f"no {pair.name}: {why}")
+        else:
+            left.append(pair)
+    return left, notes
+
+
+def _all_gaussian(fits: Sequence[Fit]) -> bool:
+    """Whether no fit chose by an exponential mechanism, say, where another did not."""
+    return all(fit.stated["gaussian"] for fit in fits if fit.stated)
 
 
 def _check_pairs(

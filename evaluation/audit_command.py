@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import sys
 from contextlib import ExitStack
@@ -29,11 +30,11 @@ from copula_shirley.schema import Schema, load_yaml
 from copula_shirley.terminal import assignment, check_apart, messages, plain, progress_bars, screen
 from evaluation.audit import DEFAULT_RELATION, DEFAULT_RUNS, Audit, audit, probe
 from evaluation.claims import claim_of
-from evaluation.findings import FALSE_ALARM, INCONCLUSIVE, REFUTED
+from evaluation.findings import FALSE_ALARM, INCONCLUSIVE, NO_POWER, REFUTED
 from evaluation.fits import SAMPLE_ROWS
 from evaluation.neighbours import DEFAULT_PAIRS, PAIRS, Pair, read_pair
 
-STYLES = {REFUTED: "red", INCONCLUSIVE: "yellow"}
+STYLES = {REFUTED: "red", INCONCLUSIVE: "yellow", NO_POWER: "yellow"}
 
 
 @dataclass(frozen=True)
@@ -199,16 +200,15 @@ def show(result: Audit) -> None:
             what += f" at delta {finding.delta:g}"
         limit = "-" if finding.limit is None else f"{finding.limit:.3g}"
         bound = f"{finding.bound:.3g}"
-        hits = f"{finding.hits[0]} : {finding.hits[1]} of {finding.runs}"
         style = "red" if finding.refuted else None
-        event = plain(f"{finding.event} ({hits})")
+        event = plain(f"{finding.event} ({finding.counted})")
         table.add_row(finding.pair, finding.box, what, bound, limit, event, style=style)
     screen.print(table)
     lines = [
         ("claim", f"{claim} ({_who(claim.source)}); proved: {claim.proved or 'nothing'}"),
-        ("lower bound", f"epsilon {result.lower_bound:.3g} with confidence 95 %"),
+        ("lower bound", f"{_bounds(result)} with confidence 95 %"),
         ("ceiling", f"epsilon {result.ceiling:.3g}: what {result.runs} runs a table can show"),
-        ("control", f"{result.control[0].bound:.3g} seen where epsilon is {claim.epsilon:g}"),
+        ("power", str(result.power)),
         (
             "false alarms",
             f"a true claim is refuted in less than 1 of {1 / FALSE_ALARM:,.0f} audits",
@@ -221,6 +221,14 @@ def show(result: Audit) -> None:
     style = STYLES.get(result.verdict, "green")
     said = f"[bold {style}]{result.verdict}[/]: {plain(result.reason)}"
     screen.print(f"{'verdict':>12}: {said}", soft_wrap=True, highlight=False)
+
+
+def _bounds(result: Audit) -> str:
+    text = f"epsilon {result.lower_bound:.3g}"
+    if result.lower_bound_mu is None or result.claim.rho is None:
+        return text
+    most = math.sqrt(2 * result.claim.rho)
+    return f"{text}; mu {result.lower_bound_mu:.3g} (sqrt(2 rho) of the claim is {most:.3g})"
 
 
 def _who(source: str) -> str:

@@ -25,6 +25,18 @@ from it:
 - A release that is only Gaussian noise of L2 sensitivity s and deviation sigma is mu-GDP with
   mu = s / sigma (Dong, Roth and Su 2022), also when composed adaptively, and mu = sqrt(2 rho). Then
   no event has Phi^-1(P(E on D)) - Phi^-1(P(E on D')) above mu (``mu_lower``).
+
+Guesses about many units at once
+--------------------------------
+Where each of m units is in the table or not (or is one row or another) by a coin of its own,
+somebody who knows all other coins guesses each coin (``evaluation.canaries``). For one unit and
+given the others the two tables are neighbours, so with p = P(guessed in | in) and q = P(guessed in
+| out) the claim limits p against q and 1 - q against 1 - p. Let a = (p + 1 - q) / 2 be the chance
+to be right. Both limits are convex in (p, q) and stay the same when (p, q) becomes (1 - q, 1 - p),
+so for a given a they are the mildest at p = a, q = 1 - a: an a above 1/2 shows at least what an
+event of these chances shows. All of it is monotone in a and a unit's limit is that of all units, so
+it holds for the average of a over units too, that is for the mean share of right guesses of a run.
+Runs are independent; guesses within a run need not be (``mean_lower``).
 """
 
 from __future__ import annotations
@@ -36,6 +48,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
+from scipy.special import logsumexp
 from scipy.stats import beta, norm
 
 FloatArray = NDArray[np.float64]
@@ -45,6 +58,8 @@ CONFIDENCE = 0.95
 DELTA = 1e-2
 #: Orders at which divergences of an event are taken; 1 is the Kullback-Leibler divergence.
 ORDERS = (1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0)
+#: Parts of the wealth that ``mean_lower`` stakes.
+STAKES = (1.0, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32)
 
 
 def clopper_pearson(hits: Any, runs: int, alpha: float) -> tuple[FloatArray, FloatArray]:
@@ -70,24 +85,16 @@ def ends(runs: int, alpha: float) -> tuple[FloatArray, FloatArray]:
         return clopper_pearson(np.arange(runs + 1), runs, alpha / 2)
 
 
-def epsilon_lower(more: Any, fewer: Any, runs: int, delta: float, alpha: float) -> FloatArray:
-    """Lower bound on epsilon from ``more`` and ``fewer`` hits in ``runs`` runs on each table.
-
-    Examples
-    --------
-    >>> round(float(epsilon_lower(100, 0, 100, 0.0, 0.05)), 2)
-    3.28
-    """
-    low, high = ends(runs, alpha)
-    above = np.maximum(low[more] - delta, 0.0)
+def epsilon_between(p: Any, q: Any, delta: float) -> FloatArray:
+    """The epsilon at a delta that an event of chances ``p`` and ``q`` shows."""
+    above = np.maximum(np.asarray(p, dtype=float) - delta, 0.0)
     with np.errstate(divide="ignore"):
-        return np.asarray(np.maximum(np.log(above / high[fewer]), 0.0))
+        return np.asarray(np.maximum(np.log(above / q), 0.0))
 
 
-def rho_lower(more: Any, fewer: Any, runs: int, alpha: float) -> FloatArray:
-    """Lower bound on rho: the largest D_alpha / alpha of two coins with these hits."""
-    low, high = ends(runs, alpha)
-    p, q = low[more], high[fewer]
+def rho_between(p: Any, q: Any) -> FloatArray:
+    """The rho that an event shows: the largest D_alpha / alpha of two coins with its chances."""
+    p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     best = np.zeros(np.shape(p))
     with np.errstate(all="ignore"):
         for order in ORDERS:
@@ -102,11 +109,62 @@ def rho_lower(more: Any, fewer: Any, runs: int, alpha: float) -> FloatArray:
     return np.asarray(best)
 
 
-def mu_lower(more: Any, fewer: Any, runs: int, alpha: float) -> FloatArray:
-    """Lower bound on mu of Gaussian differential privacy."""
-    low, high = ends(runs, alpha)
-    value = norm.ppf(low[more]) - norm.ppf(high[fewer])
+def mu_between(p: Any, q: Any) -> FloatArray:
+    """The mu of Gaussian differential privacy that an event shows."""
+    value = norm.ppf(p) - norm.ppf(q)
     return np.asarray(np.maximum(np.nan_to_num(value, nan=0.0, neginf=0.0), 0.0))
+
+
+def epsilon_lower(more: Any, fewer: Any, runs: int, delta: float, alpha: float) -> FloatArray:
+    """Lower bound on epsilon from ``more`` and ``fewer`` hits in ``runs`` runs on each table.
+
+    Examples
+    --------
+    >>> round(float(epsilon_lower(100, 0, 100, 0.0, 0.05)), 2)
+    3.28
+    """
+    low, high = ends(runs, alpha)
+    return epsilon_between(low[more], high[fewer], delta)
+
+
+def rho_lower(more: Any, fewer: Any, runs: int, alpha: float) -> FloatArray:
+    """Lower bound on rho from the same hits."""
+    low, high = ends(runs, alpha)
+    return rho_between(low[more], high[fewer])
+
+
+def mu_lower(more: Any, fewer: Any, runs: int, alpha: float) -> FloatArray:
+    """Lower bound on mu of Gaussian differential privacy from the same hits."""
+    low, high = ends(runs, alpha)
+    return mu_between(low[more], high[fewer])
+
+
+def mean_lower(values: Any, alpha: float) -> float:
+    """Lower bound on the mean of independent values in [0, 1], wrong with a chance <= ``alpha``.
+
+    By betting (Waudby-Smith and Ramdas 2024): who stakes a part theta of what he has on values
+    above m has, from 1, the product of 1 - theta + theta value / m. If the mean is m or less, no
+    factor is above 1 on average, nor is their product, nor the average over several theta; so it
+    reaches 1 / alpha with a chance of at most alpha (Markov). The bound is the largest m at which
+    it does. Values that vary little give a bound far better than that of a coin with their mean.
+
+    Examples
+    --------
+    >>> round(mean_lower([0.6, 0.5] * 100, 0.05), 2), mean_lower([0.0] * 100, 0.05)
+    (0.54, 0.0)
+    """
+    values, stakes = np.asarray(values, dtype=float), np.array(STAKES)[:, None]
+
+    def reached(mean: float) -> bool:
+        with np.errstate(divide="ignore"):
+            logs = np.log1p(stakes * (values / mean - 1)).sum(axis=1)
+        return bool(logsumexp(logs) - math.log(len(STAKES)) >= -math.log(alpha))
+
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(middle) else (low, middle)
+    return low if low > 1e-9 else 0.0
 
 
 def ceiling(runs: int, delta: float, alpha: float) -> float:

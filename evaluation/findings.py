@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from evaluation.bounds import CONFIDENCE, ceiling, epsilon_lower, mu_lower, rho_lower
+from evaluation.bounds import (
+    CONFIDENCE,
+    ends,
+    epsilon_between,
+    mean_lower,
+    mu_between,
+    rho_between,
+)
 from evaluation.claims import LARGEST_MU, MU_SLACK, Claim, Test
 from evaluation.events import Encoding, learn_event
 from evaluation.evidence import Evidence
@@ -14,6 +21,9 @@ from evaluation.evidence import Evidence
 REFUTED = "claim refuted"
 CONSISTENT = "consistent (up to what this audit can see)"
 INCONCLUSIVE = "inconclusive"
+NO_POWER = "inconclusive: no power"
+#: Of the claim, which an audit with power sees of its control.
+HALF = 0.5
 #: The chance with which an audit refutes a true claim is below this.
 FALSE_ALARM = 1e-3
 
@@ -21,6 +31,8 @@ FALSE_ALARM = 1e-3
 @dataclass(frozen=True)
 class Finding:
     """One event, counted once: what it says about one quantity on one box of one pair.
+
+    Of canaries, the event is that a guess is right.
 
     Attributes
     ----------
@@ -31,7 +43,8 @@ class Finding:
     limit : float or None
         What the claim allows.
     hits : tuple
-        Of ``runs`` test runs on each table, the frequent side first.
+        Of ``runs`` test runs on each table, the frequent side first; of canaries the right and the
+        wrong guesses in ``runs`` runs.
     rho_bound, strict_rho_bound, rho_limit : float or None
         The same for rho, from the same counts; for quantity mu only.
     """
@@ -51,6 +64,15 @@ class Finding:
     rho_bound: float | None = None
     strict_rho_bound: float | None = None
     rho_limit: float | None = None
+    #: Of one run, where canaries were guessed.
+    guesses: int | None = None
+
+    @property
+    def counted(self) -> str:
+        """The hits, in words."""
+        if self.guesses is not None:
+            return f"{self.hits[0]:,} right and {self.hits[1]:,} wrong in {self.runs} runs"
+        return f"{self.hits[0]} against {self.hits[1]} of {self.runs} runs"
 
 
 def examine(
@@ -74,24 +96,53 @@ def examine(
     encoding = Encoding([*first[::2], *second[::2]])
     learning = [encoding.matrix(side[::2]) for side in (first, second)]
     testing = [encoding.matrix(side[1::2]) for side in (first, second)]
-    tests = claim.tests()
-    alpha = Confidence((1 - CONFIDENCE) / looks, FALSE_ALARM / (looks * len(tests)))
+    tests, count = claim.tests(), len(testing[0])
     findings = []
     for test in tests:
         event = learn_event(learning[0], learning[1], encoding.names, test.measurand)
         about = "nothing varies" if event is None else event.about
         hits = (0, 0) if event is None else event.hits(testing[0], testing[1])
-        count = len(testing[0])
-        findings.append(_finding((pair, box), test, claim, about, hits, count, alpha))
+        low, high = ends(count, (1 - CONFIDENCE) / looks)
+        strict = ends(count, FALSE_ALARM / (looks * len(tests)))
+        shown = Shown(
+            reported=(float(low[hits[0]]), float(high[hits[1]])),
+            strict=(float(strict[0][hits[0]]), float(strict[1][hits[1]])),
+            most=(float(low[count]), float(high[0])),
+        )
+        findings.append(_finding((pair, box), test, claim, about, hits, count, shown))
     return findings
 
 
-@dataclass(frozen=True)
-class Confidence:
-    """What a bound may be wrong with: the reported one, and the one that refutes."""
+def examine_guesses(
+    right: Sequence[float], guesses: int, claim: Claim, pair: str = "", looks: int = 1
+) -> list[Finding]:
+    """Bound by the right guesses about canaries in each run, of so many ``guesses``.
 
-    reported: float
-    strict: float
+    All quantities follow from one lower end of the chance to be right, so they may go wrong
+    together only and need not share what may go wrong.
+    """
+    shares = [number / guesses for number in right]
+    alphas = ((1 - CONFIDENCE) / looks, FALSE_ALARM / looks)
+    chances = [mean_lower(shares, alpha) for alpha in alphas]
+    chances.append(mean_lower([1.0] * len(shares), alphas[0]))
+    shown = Shown(*((chance, 1 - chance) for chance in chances))
+    total = sum(int(number) for number in right)
+    hits = total, len(shares) * guesses - total
+    about = f"guesses which of {guesses} canaries are in"
+    found = [
+        _finding((pair, "white"), test, claim, about, hits, len(shares), shown)
+        for test in claim.tests()
+    ]
+    return [replace(finding, guesses=guesses) for finding in found]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Ends of the chances of an event on both tables: reported, strict, and at best."""
+
+    reported: tuple[float, float]
+    strict: tuple[float, float]
+    most: tuple[float, float]
 
 
 def _finding(
@@ -101,18 +152,16 @@ def _finding(
     event: str,
     hits: tuple[int, int],
     runs: int,
-    alpha: Confidence,
+    shown: Shown,
 ) -> Finding:
-    both = (alpha.reported, alpha.strict)
+    each = (shown.reported, shown.strict, shown.most)
     rhos: list[float] | None = None
     if test.quantity == "epsilon":
-        bounds = [float(epsilon_lower(*hits, runs, test.delta, a)) for a in both]
-        most = ceiling(runs, test.delta, alpha.reported)
+        bounds = [float(epsilon_between(p, q, test.delta)) for p, q in each]
         refuted = test.limit is not None and bounds[1] > test.limit
     else:
-        bounds = [float(mu_lower(*hits, runs, a)) for a in both]
-        rhos = [float(rho_lower(*hits, runs, a)) for a in both]
-        most = float(mu_lower(runs, 0, runs, alpha.reported))
+        bounds = [float(mu_between(p, q)) for p, q in each]
+        rhos = [float(rho_between(p, q)) for p, q in each]
         # both follow from the same two ends, so they may go wrong together only
         refuted = claim.rho is not None and rhos[1] > claim.rho
         if claim.gaussian and test.limit is not None and test.limit <= LARGEST_MU:
@@ -127,7 +176,7 @@ def _finding(
         bound=bounds[0],
         strict_bound=bounds[1],
         limit=test.limit,
-        ceiling=most,
+        ceiling=bounds[2],
         refuted=refuted,
         rho_bound=rhos[0] if rhos else None,
         strict_rho_bound=rhos[1] if rhos else None,
@@ -135,20 +184,58 @@ def _finding(
     )
 
 
-def judge(claim: Claim, findings: Sequence[Finding], control: Sequence[Finding]) -> tuple[str, str]:
+@dataclass(frozen=True)
+class Power:
+    """What the same procedure sees of a mechanism whose privacy is known.
+
+    Attributes
+    ----------
+    quantity : {"mu", "epsilon"}
+        mu where the claim is in rho: its control is Gaussian, so its mu is known, and no audit sees
+        the events of chance delta that its epsilon is about. mu goes by 1 / noise, as epsilon does
+        for pure claims. Else epsilon.
+    claimed, seen : float
+        What is true of the control, and the lower bound on it, at 95 %. Discrete Gaussian noise of
+        a sigma below 1 shows a little more than its mu (``evaluation.claims.MU_SLACK``).
+    ceiling : float
+        What could have been seen.
+    noticed, missed : tuple of int
+        By how much the control's noise was divided where its claim then was refuted, and where not.
+    needed : int or None
+        Runs a side with which there should be power, where there is none.
+    """
+
+    quantity: str
+    claimed: float
+    seen: float
+    ceiling: float
+    noticed: tuple[int, ...]
+    missed: tuple[int, ...]
+    needed: int | None = None
+
+    @property
+    def enough(self) -> bool:
+        """Half of the claim is seen, more than the claim could be, and some weaker noise is."""
+        return bool(
+            self.seen >= HALF * self.claimed and self.ceiling > self.claimed and self.noticed
+        )
+
+    def __str__(self) -> str:
+        share = self.seen / self.claimed
+        text = f"of the control's {self.quantity} {self.claimed:.3g} it saw {self.seen:.3g} "
+        text += f"({share:.0%}); with the same claim, "
+        named = [", ".join(f"noise / {k}" for k in kind) for kind in (self.noticed, self.missed)]
+        text += f"{named[0] or 'no weaker noise'} would have been noticed"
+        return text + (f", {named[1]} not" if named[1] and named[0] else "")
+
+
+def judge(findings: Sequence[Finding], control: Sequence[Finding], power: Power) -> tuple[str, str]:
     """The verdict, and why."""
     against = [f for f in findings if f.refuted]
     if any(f.refuted for f in control):
         return INCONCLUSIVE, "the control of known epsilon was refuted too: trust nothing here"
     if against:
-        worst = max(against, key=lambda f: f.strict_bound / (f.limit or math.inf))
-        at = f" at delta {worst.delta:g}" if worst.quantity == "epsilon" and worst.delta else ""
-        return REFUTED, (
-            f"{worst.quantity} is at least {worst.strict_bound:.3g}{at} where the claim allows "
-            f"{worst.limit:.3g} (pair {worst.pair}, {worst.box} box: {worst.event}, in "
-            f"{worst.hits[0]} against {worst.hits[1]} of {worst.runs} runs)"
-        )
-    main = next(f for f in findings if f.quantity == "epsilon")
+        return REFUTED, _refutation(max(against, key=_excess))
     above = [f for f in findings if f.limit is not None and f.quantity == "epsilon"]
     above = [f for f in above if f.bound > f.limit]  # type: ignore[operator]
     if above:
@@ -157,12 +244,26 @@ def judge(claim: Claim, findings: Sequence[Finding], control: Sequence[Finding])
             f"{above[0].box} box), which more runs would settle: a refutation needs "
             f"{1 - FALSE_ALARM:.1%} over all pairs and boxes"
         )
-    if main.ceiling < claim.epsilon:
-        return INCONCLUSIVE, (
-            f"{main.runs} test runs show at most epsilon {main.ceiling:.3g}, below the claim of "
-            f"{claim.epsilon:.3g}; more runs are needed"
-        )
-    return CONSISTENT, (
-        "no event was more telling than the claim allows; of the control's epsilon "
-        f"{claim.epsilon:.3g} it saw {control[0].bound:.3g}"
+    if not power.enough:
+        if power.needed is None:
+            todo = "more runs are no way out; audit the same generator at a larger epsilon or delta"
+        else:
+            todo = f"more runs are needed, about {power.needed:,} a side (--runs {power.needed})"
+        return NO_POWER, f"{power}; that is too blunt to test this claim: {todo}"
+    return CONSISTENT, f"no event was more telling than the claim allows; {power}"
+
+
+def _excess(finding: Finding) -> float:
+    return finding.strict_bound / (finding.limit or math.inf)
+
+
+def _refutation(worst: Finding) -> str:
+    at = f" at delta {worst.delta:g}" if worst.quantity == "epsilon" and worst.delta else ""
+    quantity, bound, limit = worst.quantity, worst.strict_bound, worst.limit
+    rho, most = worst.strict_rho_bound, worst.rho_limit
+    if rho is not None and most is not None and rho > most:  # says it of any noise
+        quantity, bound, limit = "rho", rho, most
+    return (
+        f"{quantity} is at least {bound:.3g}{at} where the claim allows {limit:.3g} "
+        f"(pair {worst.pair}, {worst.box} box: {worst.event}, {worst.counted})"
     )

@@ -1,9 +1,10 @@
 """Many fits on both tables of a pair: seeds, processes, and files from which to go on.
 
-Run i on table s has a seed of its own, derived from (seed of the audit, s, i): a longer audit
-has the runs of a shorter one, and none of them depends on how many processes work. Runs are kept in
-small files, each written whole or not at all; a file is for one chunk of one table of one pair
-of one identity (generator, settings, tables, seed, code: whatever the caller hashes).
+Run i on table s has a seed of its own, derived from (seed of the audit, s, i): a longer audit has
+the runs of a shorter one, and none of them depends on how many processes work. Runs are kept in
+small files, each written whole or not at all; a file is for one chunk of one table of one pair of
+one identity (generator, settings, tables, seed, code: whatever the caller hashes). Of canaries,
+both sides are runs by coins, so that they have twice as many.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ import numpy
 import pandas as pd
 from joblib import Parallel, delayed
 
+from copula_shirley import tape
 from copula_shirley.api import Generator
 from copula_shirley.artefact import atomic_path
 from copula_shirley.classes import takes
 from copula_shirley.schema import Schema
+from evaluation.canaries import likelihoods
 from evaluation.evidence import Evidence, black_box, has_white_box, stated, white_box
-from evaluation.neighbours import Pair
+from evaluation.neighbours import Canaries, Pair
 
 #: Given the random state, an unfitted generator.
 Factory = Callable[[int | None], Any]
@@ -37,6 +40,8 @@ Factory = Callable[[int | None], Any]
 CHUNK = 20
 #: Rows that are drawn from each fit.
 SAMPLE_ROWS = 1_000
+#: Names of the evidence of a fit to canaries.
+RIGHT, GUESSES = "right guesses", "guesses"
 
 
 @dataclass
@@ -91,8 +96,7 @@ def fit_once(
     rows: int = SAMPLE_ROWS,
 ) -> Fit:
     """Fit a fresh generator and keep what an attacker would see."""
-    with warnings.catch_warnings(), _global_states(seed):
-        warnings.simplefilter("ignore")  # what a warning says stands in the ledger
+    with prepared(seed):
         found: dict[str, Evidence] = {}
         try:
             generator = factory(seed)
@@ -116,6 +120,31 @@ def fit_once(
         return Fit(found, stated(getattr(generator, "ledger_", None)), error_text)
 
 
+def guess_once(factory: Factory, tested: Canaries, seed: int | None) -> Fit:
+    """Fit a fresh generator to canaries by coins, and count the right guesses.
+
+    Without a transcript there is no evidence. A fit that raises leaves the guess "out".
+    """
+    rng = numpy.random.default_rng(None if seed is None else [0xCA9A21E5, seed])
+    inside = rng.random(tested.count) < 0.5
+    guessed, ledger, error = numpy.zeros(tested.count, dtype=bool), None, None
+    try:
+        with prepared(seed), tape.recording() as record:
+            generator = factory(seed)
+            _fit(generator, tested.drawn(inside), tested.schema)
+        ledger = stated(getattr(generator, "ledger_", None))
+        transcript = getattr(generator, "transcript_", None)
+        if transcript is None or ledger is None:
+            return Fit({}, ledger)
+        queries = [question.query for question in record.questions]
+        guessed = likelihoods(tested, inside, queries, transcript.answers, ledger["zcdp"]) > 0
+    except Exception as caught:
+        error = f"{type(caught).__name__}: {caught}"
+    right = float(numpy.sum(guessed == inside))
+    evidence = Evidence({RIGHT: right, GUESSES: float(tested.count)})
+    return Fit({"white": evidence}, ledger, error)
+
+
 def _fit(generator: Any, table: pd.DataFrame, schema: Schema) -> None:
     if not isinstance(generator, Generator):
         table = schema.without_left_out(table)
@@ -125,6 +154,14 @@ def _fit(generator: Any, table: pd.DataFrame, schema: Schema) -> None:
         generator.fit(table, schema)
     else:
         generator.fit(table)
+
+
+@contextmanager
+def prepared(seed: int | None) -> Iterator[None]:
+    """What a fit of an audit runs in: no warnings, and global states of its own."""
+    with warnings.catch_warnings(), _global_states(seed):
+        warnings.simplefilter("ignore")  # what a warning says stands in the ledger
+        yield
 
 
 @contextmanager
@@ -205,7 +242,10 @@ def _chunk(
     fits = []
     for index in range(job.start, job.stop):
         state = None if seed is None else seed_of(seed, job.pair, job.side, index)
-        fits.append(fit_once(factory, table, job.pair.schema, records, state, boxes, rows))
+        if isinstance(job.pair, Canaries):
+            fits.append(guess_once(factory, job.pair, state))
+        else:
+            fits.append(fit_once(factory, table, job.pair.schema, records, state, boxes, rows))
     if folder is not None:
         _write(folder / job.file_name, fits)
     return number, job.side, job.start, fits

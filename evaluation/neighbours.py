@@ -17,6 +17,9 @@ fast. In each the *first* table holds the telling record:
 - ``missing``: the record is the only one with a missing value.
 - ``label``: as ``category``, without an order; for generators that take such columns as they are.
 - ``person``: a person with three rows in one cell; for generators that protect people.
+- ``canaries``: hundreds of records, each there or not by a coin of its own
+  (``evaluation.canaries``); for generators that keep a transcript of noisy answers.
+  ``canary-people`` has people of three rows.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from copula_shirley import domain
 from copula_shirley.errors import SettingError
@@ -236,6 +240,79 @@ def person(relation: str, people: int = 20, rows_each: int = 3) -> Pair:
     return Pair("person", with_last(4), second, schema, relation, "person")
 
 
+#: Categories of a column of the canaries' tables, and common rows of each combination.
+CATEGORIES, COMMON = 20, 5
+
+
+@dataclass(frozen=True)
+class Canaries(Pair):
+    """Tables of common rows and of canaries: all in ``first``, all out (or other) in ``second``.
+
+    Parameters
+    ----------
+    common : int
+        Rows, the first ones, that both tables have.
+    count : int
+        Canaries, each with as many rows, one canary after the other.
+    """
+
+    common: int = 0
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        """Any two tables that differ in one coin are neighbours; these two differ in all."""
+
+    def differing(self) -> pd.DataFrame:
+        """The rows of all canaries."""
+        return self.first.iloc[self.common :].reset_index(drop=True)
+
+    def drawn(self, inside: NDArray[np.bool_]) -> pd.DataFrame:
+        """The table of these coins."""
+        each = (len(self.first) - self.common) // self.count
+        rows = np.repeat(inside, each)
+        parts = [self.first.iloc[: self.common], self.first.iloc[self.common :][rows]]
+        if self.relation == "replace-one":
+            parts.append(self.second.iloc[self.common :][~rows])
+        return pd.concat(parts, ignore_index=True)
+
+
+def canaries(relation: str, *, rows_each: int | None = None) -> Canaries:
+    """The built-in canaries: single rows, or people with ``rows_each`` rows."""
+    names = [f"c{i:02d}" for i in range(CATEGORIES)]
+    cells = np.arange(CATEGORIES**2)
+    # a canary that is replaced goes where no margin is the same
+    other = (cells + (CATEGORIES + 1) * (CATEGORIES // 2)) % CATEGORIES**2
+
+    def rows(which: NDArray[np.intp], person: str) -> pd.DataFrame:
+        table = pd.DataFrame({"x": which // CATEGORIES, "y": which % CATEGORIES})
+        table = table.map(lambda i: names[i])
+        return table if rows_each is None else table.assign(who=[f"{person}{i}" for i in which])
+
+    each = rows_each or 1
+    common = pd.concat([rows(cells, f"{i} ") for i in range(COMMON)])
+    first, second = (rows(np.repeat(which, each), "") for which in (cells, other))
+    if rows_each is not None:
+        second["who"] = first["who"] + "'"
+    columns = tuple(Column(name, "categorical", categories=tuple(names)) for name in "xy")
+    people: dict[str, Any] = {} if rows_each is None else {"person": "who", "max_rows": each}
+    last = common if relation == "add-remove" else pd.concat([common, second])
+    return Canaries(
+        "canaries" if rows_each is None else "canary-people",
+        pd.concat([common, first], ignore_index=True),
+        last.reset_index(drop=True),
+        Schema(columns, **people),
+        relation,
+        "row" if rows_each is None else "person",
+        common=len(common),
+        count=len(cells),
+    )
+
+
+def canary_people(relation: str) -> Canaries:
+    """Canaries that are people with three rows each."""
+    return canaries(relation, rows_each=3)
+
+
 #: Builders of the pairs by name; each takes the relation.
 PAIRS: dict[str, Callable[[str], Pair]] = {
     "outlier": outlier,
@@ -245,9 +322,11 @@ PAIRS: dict[str, Callable[[str], Pair]] = {
     "missing": missing,
     "label": label,
     "person": person,
+    "canaries": canaries,
+    "canary-people": canary_people,
 }
-#: Those whose unit is a row, which every generator can be tested on.
-DEFAULT_PAIRS = ("outlier", "tree-flip", "category", "duplicates", "missing")
+#: Those whose unit is a row; the last only for generators with a transcript.
+DEFAULT_PAIRS = ("outlier", "tree-flip", "category", "duplicates", "missing", "canaries")
 
 
 def built_in(name: str, relation: str) -> Pair:

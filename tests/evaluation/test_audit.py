@@ -7,6 +7,7 @@ instrument's own rate); each was drawn once.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,18 @@ from copula_shirley.errors import SettingError
 from evaluation.audit import Audit, audit
 from evaluation.bounds import DELTA
 from evaluation.claims import Claim, claim_of
-from evaluation.control import control_runs
+from evaluation.control import control_runs, controls, runs_needed
 from evaluation.events import Encoding, Measurand, learn_event
 from evaluation.evidence import Evidence, black_box, flatten
-from evaluation.findings import CONSISTENT, INCONCLUSIVE, REFUTED, examine, judge
+from evaluation.findings import (
+    CONSISTENT,
+    INCONCLUSIVE,
+    NO_POWER,
+    REFUTED,
+    Power,
+    examine,
+    judge,
+)
 from evaluation.fits import CHUNK, run_all, seed_of
 from evaluation.neighbours import built_in
 
@@ -37,11 +46,12 @@ def of(**settings: Any) -> Any:
 
 
 def test_a_true_claim_is_consistent() -> None:
-    result = audit(of(), "category", runs=200, boxes=("white",))
+    result = audit(of(), "category", runs=600, boxes=("white",))
     assert result.verdict == CONSISTENT and not result.refuted
     assert 0 < result.lower_bound < 1 < result.ceiling
     assert result.claim.epsilon == 1.0 and result.claim.relation == "add-remove"
-    assert 0 < result.control[0].bound <= 1
+    assert result.power.quantity == "epsilon" and 0.5 <= result.power.seen <= 1
+    assert result.power.noticed == (2, 4, 8) and "noise / 2, noise / 4" in result.reason
 
 
 def test_noise_that_is_too_small_is_refuted() -> None:
@@ -67,21 +77,49 @@ def test_an_outsider_has_a_black_box_and_a_claim_that_is_given() -> None:
     assert result.lower_bound == pytest.approx(result.ceiling)
     assert any("no white box" in note for note in result.notes)
     harmless = audit(lambda _: Constant(), "outlier", claim=1.0, runs=100)
-    assert harmless.verdict == CONSISTENT and harmless.lower_bound == 0
+    assert not harmless.refuted and harmless.lower_bound == 0
 
 
 def test_a_claim_above_the_ceiling_is_inconclusive() -> None:
     result = audit(of(epsilon=6.0), "category", runs=60, boxes=("white",))
-    assert result.verdict == INCONCLUSIVE and "more runs" in result.reason
-    assert result.ceiling < 6
+    assert result.verdict == NO_POWER and "more runs are needed, about" in result.reason
+    assert result.ceiling < 6 and not result.power.noticed
+
+
+def test_noise_of_a_quarter_that_no_pair_shows_is_not_consistent() -> None:
+    """Epsilon 4.3 under a claim of 1: a pair sees nothing of it, nor of the control."""
+    claim = Claim(1.0, 1e-9, rho_of(1.0, 1e-9), gaussian=True)
+    faulty = examine(*control_runs(1.0, 1e-9, claim.rho, 200, 3, weaker=4), claim, looks=10)
+    control, power, weaker = controls(claim, 200, 0, 10, None, events=True)
+    assert not any(f.refuted for f in faulty)
+    verdict, reason = judge(faulty, control, power)
+    assert verdict == NO_POWER == "inconclusive: no power"
+    assert "of the control's mu 0.173 it saw 0" in reason and "more runs" in reason
+    assert [entry["noise_divided_by"] for entry in weaker] == [2, 4, 8]
+    assert power.needed is not None and power.needed > 5_000
+
+
+def test_runs_are_not_asked_for_where_they_do_not_help() -> None:
+    """No audit sees an event of chance 1e-9, and without rho nothing else is claimed."""
+    assert runs_needed(Claim(1.0, 1e-9), 60, 1, None) is None
+    verdict, reason = judge([], [], Power("epsilon", 1.0, 0.0, 1.2, (), (2, 4, 8)))
+    assert verdict == NO_POWER and "more runs are no way out" in reason
+
+
+@pytest.mark.parametrize(("seen", "noticed", "ceiling"), [(0.4, (8,), 3), (1, (), 3), (1, (8,), 1)])
+def test_power_needs_half_of_the_control_and_weaker_noise(
+    seen: float, noticed: tuple[int, ...], ceiling: float
+) -> None:
+    power = Power("epsilon", 1.0, seen, ceiling, noticed, (2,))
+    assert not power.enough and replace(power, seen=0.5, ceiling=2, noticed=(8,)).enough
 
 
 def test_a_refuted_control_makes_it_inconclusive() -> None:
     claim = Claim(1.0)
     told = [Evidence({"x": 1.0})] * 100, [Evidence({"x": 0.0})] * 100
-    bad = examine(*told, claim)
-    assert bad[0].refuted and judge(claim, bad, examine(told[1], told[1], claim))[0] == REFUTED
-    assert judge(claim, bad, bad)[0] == INCONCLUSIVE
+    bad, power = examine(*told, claim), Power("epsilon", 1.0, 1.0, 3.0, (2,), ())
+    assert bad[0].refuted and judge(bad, examine(told[1], told[1], claim), power)[0] == REFUTED
+    assert judge(bad, bad, power)[0] == INCONCLUSIVE
 
 
 class Refuses(NoisyHistogram):
@@ -374,7 +412,8 @@ def test_the_dictionary_is_plain_json() -> None:
     text = json.dumps(result.to_dict(), allow_nan=False)
     found = json.loads(text)
     for name in ("generator", "claim", "lower_bound", "ceiling", "runs", "verdict", "control",
-                 "findings", "false_alarm_rate", "versions", "seconds", "pairs"):  # fmt: skip
+                 "findings", "power", "weaker_controls", "false_alarm_rate",
+                 "versions", "seconds", "pairs"):  # fmt: skip
         assert name in found
     assert found["claim"]["epsilon"] == 1.0 and found["pairs"] == ["category", "missing"]
     assert {(f["pair"], f["box"]) for f in found["findings"]} == {

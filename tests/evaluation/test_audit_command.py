@@ -42,17 +42,26 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def test_a_true_claim_has_exit_code_0(run: Run, tmp_path: Path) -> None:
     words = ("--box", "white", "--json", "out.json", "--seed", 3)
-    code, out, _ = run("known_generators:NoisyHistogram", *FAST, *words)
+    code, out, _ = run("known_generators:NoisyHistogram", *FAST, *words, "--runs", 600)
     assert code == 0
     assert "consistent (up to what this audit can see)" in out
-    for part in ("claim", "lower bound", "ceiling", "control", "1 of 1,000 audits"):
+    for part in ("claim", "lower bound", "ceiling", "control", "power", "1 of 1,000 audits"):
         assert part in out
+    assert "with the same claim, noise / 2, noise / 4, noise / 8 would have been noticed" in out
     found = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-    assert found["generator"] == "known_generators:NoisyHistogram" and found["runs"] == 60
+    assert found["generator"] == "known_generators:NoisyHistogram" and found["runs"] == 600
     assert found["claim"]["epsilon"] == 1.0 and found["claim"]["source"] == "ledger"
     assert 0 <= found["lower_bound"] < 1 < found["ceiling"]
     assert found["verdict"].startswith("consistent") and found["seed"] == 3
+    assert found["power"]["noticed"] == [2, 4, 8] and found["power"]["enough"]
+    assert [entry["noticed"] for entry in found["weaker_controls"]] == [True] * 3
     assert found["settings"] == {"epsilon": 1.0}
+
+
+def test_an_audit_without_power_has_exit_code_0_and_says_what_to_do(run: Run) -> None:
+    code, out, _ = run("known_generators:NoisyHistogram", *FAST, "--box", "white")
+    assert code == 0 and "inconclusive: no power: of the control's epsilon 1 it saw" in out
+    assert "more runs are needed, about 240 a side (--runs 240)" in out
 
 
 def test_a_refuted_claim_has_exit_code_1_and_its_file(run: Run, tmp_path: Path) -> None:

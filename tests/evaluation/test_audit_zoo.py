@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from audit_generators import NoisyHistogram
 from tallies import Tally
+from zoo_statistical import HalfNoise, HalfSource
 
 from baselines import DPCopula, DPHistogram, PrivBayes
 from copula_shirley import Budget, Column, CopulaShirley, Ledger, PrivateVine, Schema
@@ -26,7 +27,7 @@ from copula_shirley.measure import Measure, Noise, Records, Tables
 from copula_shirley.noise import SeededNoise
 from evaluation.audit import audit
 from evaluation.claims import Claim
-from evaluation.neighbours import Pair, built_in
+from evaluation.neighbours import DEFAULT_PAIRS, Pair, built_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.evidence]
 
@@ -116,6 +117,14 @@ def test_the_whole_method_is_refuted_from_drawn_rows() -> None:
     assert result.refuted
 
 
+@pytest.mark.parametrize("kind", [HalfNoise, HalfSource])
+def test_half_of_the_noise_is_refuted_by_the_default_audit(kind: Any, tally: Tally) -> None:
+    """Epsilon 1, delta 1e-9, all default pairs, runs and boxes."""
+    result = audit(lambda seed: kind(random_state=seed), jobs=2)
+    tally.planted(result.refuted)
+    assert result.refuted and "pair canaries" in result.reason
+
+
 # -- known good ----------------------------------------------------------------------------
 
 GOOD = {
@@ -129,7 +138,7 @@ GOOD = {
 
 @pytest.mark.parametrize("name", GOOD)
 def test_good_generators_are_not_refuted(name: str, tally: Tally) -> None:
-    pairs = ("outlier", "tree-flip", "category", "duplicates", "missing")
+    pairs = DEFAULT_PAIRS
     result = audit(lambda seed: GOOD[name](random_state=seed), pairs, runs=60, rows=200)
     tally.correct(result.refuted)
     assert not result.refuted, result.reason

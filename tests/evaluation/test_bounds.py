@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import binom, binomtest, norm
+from scipy.stats import binom, binomtest, multinomial, norm
 
 from evaluation.bounds import (
     ceiling,
@@ -15,6 +15,7 @@ from evaluation.bounds import (
     epsilon_lower,
     gaussian_epsilon,
     gaussian_mu,
+    mean_lower,
     mu_lower,
     rho_lower,
 )
@@ -60,6 +61,33 @@ def test_the_bound_is_wrong_no_more_often_than_alpha(
     chance = binom.pmf(more, runs, p) * binom.pmf(fewer, runs, q)
     wrong = chance[epsilon_lower(more, fewer, runs, delta, alpha) > truth].sum()
     assert wrong <= alpha
+
+
+@pytest.mark.parametrize("chances", [(0.2, 0.5, 0.3), (0.9, 0.0, 0.1), (0.01, 0.98, 0.01)])
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_the_bound_on_a_mean_is_wrong_no_more_often_than_alpha(
+    chances: tuple[float, float, float], alpha: float
+) -> None:
+    """Exactly, over all outcomes of runs whose share is 0, 1/2 or 1."""
+    runs, shares = 12, np.array([0.0, 0.5, 1.0])
+    wrong = 0.0
+    for none in range(runs + 1):
+        for half in range(runs + 1 - none):
+            counts = (none, half, runs - none - half)
+            if mean_lower(np.repeat(shares, counts), alpha) > np.dot(shares, chances):
+                wrong += multinomial.pmf(counts, runs, chances)
+    assert wrong <= alpha
+
+
+def test_the_bound_on_a_mean_by_hand() -> None:
+    # all runs 1: each sixth of the wealth grows by 1 - theta + theta / m in each run, to 1 / .05
+    mean = mean_lower([1.0] * 100, 0.05)
+    stakes = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32])
+    assert np.mean((1 - stakes + stakes / mean) ** 100) == pytest.approx(20, rel=1e-6)
+    assert mean_lower([0.0] * 100, 0.05) == 0.0
+    steady = mean_lower([0.6] * 400, 0.05)
+    coins = mean_lower([1.0, 0.0, 1.0, 0.0, 1.0] * 80, 0.05)
+    assert 0.59 < steady < 0.6 and 0.5 < coins < 0.56  # runs that vary little tell more
 
 
 def test_rho_by_hand_is_a_divergence_of_two_coins() -> None:

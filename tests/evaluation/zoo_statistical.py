@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from copula_shirley.domain import FloatArray, Grid
 from copula_shirley.keys import GroupKey
 from copula_shirley.measure import Measure, Noise, Records, Tables
 from copula_shirley.mechanisms import NumpyNoise
+from copula_shirley.noise import Integers, SeededNoise
 from copula_shirley.privacy import Ledger, Sensitivity, histogram_sensitivity
 from evaluation.neighbours import Pair, built_in, duplicates
 
@@ -66,6 +67,71 @@ class RootOfColumnsForgotten(MarginsOnly):
     def _noise(self, schema: Schema) -> Noise:
         noise = super()._noise(schema)
         return AlikeNoise(noise.budget, noise.unit, noise.failing)
+
+
+class DividedNoise(Noise):
+    """Says truly how little noise there is, and its ledger does not know."""
+
+    factor = 2.0
+
+    def scale(self, share: float, count: int, *, distances: bool = False) -> float:
+        """The scale, divided."""
+        return super().scale(share, count, distances=distances) / self.factor
+
+
+class HalfNoise(PrivateVine):
+    """Half of the noise, in every answer of a whole fit."""
+
+    factor: ClassVar[float] = 2.0
+
+    def _noise(self, schema: Schema) -> Noise:
+        right = super()._noise(schema)
+        noise = DividedNoise(right.budget, right.unit, right.failing)
+        noise.factor = self.factor
+        return noise
+
+
+class QuarterNoise(HalfNoise):
+    """A quarter: epsilon 4.3 where 1 is claimed, at delta 1e-9."""
+
+    factor = 4.0
+
+
+class DividingSource(SeededNoise):
+    """Draws half of the noise that it is asked for; the transcript says all of it."""
+
+    factor = 2.0
+
+    def gaussian(self, counts: Integers, sigma: float) -> Integers:
+        """Too little."""
+        return super().gaussian(counts, sigma / self.factor)
+
+
+class HalfSource(PrivateVine):
+    """The algorithm is right and its source of noise is not."""
+
+    factor: ClassVar[float] = 2.0
+
+    def _enter(self, *args: Any) -> Any:
+        entered = super()._enter(*args)
+        self._source = DividingSource(np.random.default_rng(self.random_state))
+        self._source.factor = self.factor
+        return entered
+
+
+class QuarterSource(HalfSource):
+    """A quarter."""
+
+    factor = 4.0
+
+
+class PersonForgottenInVine(PrivateVine):
+    """A person has up to three rows, the noise hides one."""
+
+    def _noise(self, schema: Schema) -> Noise:
+        noise = super()._noise(schema)
+        noise.unit = histogram_sensitivity(self.neighbours, 1)
+        return noise
 
 
 class PersonForgotten(DPHistogram):
@@ -301,6 +367,24 @@ ADD = {"neighbours": "add-remove"}
 one_column = partial(duplicates, columns=1)
 
 STATISTICAL: dict[str, Animal] = {
+    "half of the noise in a whole fit": Animal(
+        HalfNoise, PrivateVine, built_in("canaries", "add-remove")
+    ),
+    "a quarter of the noise in a whole fit": Animal(
+        QuarterNoise,
+        PrivateVine,
+        built_in("canaries", "replace-one"),
+        {"neighbours": "replace-one"},
+    ),
+    "a source with half of the noise": Animal(
+        HalfSource, PrivateVine, built_in("canaries", "replace-one"), {"neighbours": "replace-one"}
+    ),
+    "a source with a quarter of the noise": Animal(
+        QuarterSource, PrivateVine, built_in("canaries", "add-remove")
+    ),
+    "k rows of a person forgotten in a vine": Animal(
+        PersonForgottenInVine, PrivateVine, built_in("canary-people", "add-remove"), runs=200
+    ),
     "sqrt(2) of replacement forgotten": Animal(
         RootTwoForgotten, MarginsOnly, one_column("replace-one"), MARGINS, runs=4000
     ),

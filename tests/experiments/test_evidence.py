@@ -31,7 +31,8 @@ def test_one_line_for_each_audit() -> None:
         "claim": claim,
         "lower_bound_white": 2.5,
         "lower_bound_black": None,
-        "control": [{"quantity": "epsilon", "bound": 0.75}, {"quantity": "mu", "bound": 9.0}],
+        "lower_bound_mu": 0.125,
+        "power": {"quantity": "mu", "seen": 0.15, "claimed": 0.173, "noticed": [2, 4, 8]},
         "ceiling": 3.25,
         "runs": 100,
         "pairs": ["outlier", "person"],
@@ -39,5 +40,6 @@ def test_one_line_for_each_audit() -> None:
     }
     line = markdown([found], {}).splitlines()[2]
     assert line == (
-        "| Mine | epsilon 1, delta 1e-09 | nothing | 2.50 | - | 0.75 | 3.25 | 400 | claim refuted |"
+        "| Mine | epsilon 1, delta 1e-09 | nothing | 2.50, mu 0.12 | - | mu 0.15 of 0.17 | 3.25 | "
+        "400 | claim refuted |"
     )
