@@ -97,6 +97,7 @@ def against_model(path: Path, model: Generator, given: str | None) -> Iterator[C
         columns + (" and dtypes" if kept else ""), _other_dtypes(path, first, model) if kept else []
     )
     faults = [text for column in schema for text in _outside(column, table[column.name])]
+    faults += [text for name in schema.ids for text in _other_ids(name, table[name])]
     own = {c.name: domain.to_numbers(c, first[c.name]) for c in model.schema_}
     coarse = [c for c in model.schema_ if not _finer(c, own[c.name]).any()]
     # whoever draws numbers finer than the resolution does so in the sample, too
@@ -158,11 +159,13 @@ def _escaped(schema: Schema) -> Schema:
             column,
             name=quoted(column.name),
             categories=tuple(map(quoted, column.categories)),
+            other=quoted(column.other),
             format=quoted(column.format),
         )
         for column in schema
     ]
-    return replace(schema, columns=tuple(columns))
+    left = tuple(replace(column, name=quoted(column.name)) for column in schema.left_out)
+    return replace(schema, columns=tuple(columns), left_out=left)
 
 
 def _other_columns(found: list[Any], wanted: list[str]) -> str:
@@ -186,7 +189,7 @@ def _other_dtypes(path: Path, sample: pd.DataFrame, model: Generator) -> list[st
         f"column {name!r} is stored as {found[name]}, the model stores it as {wanted[name]}"
         for name in model.columns_
         # an object may be anything, and is stored as what the first rows hold
-        if model.dtypes_[name] != "object" and str(found[name]) != str(wanted[name])
+        if model.dtypes_.get(name) != "object" and str(found[name]) != str(wanted[name])
     ]
 
 
@@ -199,6 +202,13 @@ def _outside(column: Column, series: pd.Series) -> list[str]:
     except SchemaError as error:
         return [f"{error} ({wrong:,} rows)"]
     return []
+
+
+def _other_ids(name: str, series: pd.Series) -> list[str]:
+    numbers = domain.as_floats(series)
+    if np.array_equal(numbers, np.arange(1, len(numbers) + 1)):
+        return []
+    return [f"column {name!r} must hold the numbers 1, 2, 3, ... that are generated for it"]
 
 
 def _finer(column: Column, numbers: FloatArray) -> NDArray[np.bool_]:

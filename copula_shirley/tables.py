@@ -384,8 +384,6 @@ def escaped(table: pd.DataFrame) -> pd.DataFrame:
 
 def formulas(schema: Schema) -> list[str]:
     """Names of the columns that hold, or are, texts that a spreadsheet would run."""
-    return [
-        column.name
-        for column in schema
-        if any(map(is_formula, (column.name, column.format, *column.categories)))
-    ]
+    texts = {c.name: (c.name, c.format, *c.categories) for c in schema}
+    texts |= {name: (name,) for name in schema.ids}
+    return [name for name, own in texts.items() if any(map(is_formula, own))]

@@ -18,6 +18,7 @@ from copula_shirley.api import find_generator
 from copula_shirley.card_files import card_path
 from copula_shirley.card_page import write_page
 from copula_shirley.conditions import given_from_texts
+from copula_shirley.schema import LeftOut
 from copula_shirley.table_check import log_chance
 from copula_shirley.tables import write_table
 from copula_shirley.verify import Verdict, verify_file
@@ -301,3 +302,20 @@ def test_true_tables_are_not_suspected(tmp_path: Path) -> None:
             more = {} if given is None else {"given": given}
             verdict = against(table, tmp_path / "m", tmp_path / "a.csv", **more)
             assert verdict.faults == [], (seed, name, epsilon, n)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_generated_ids_are_those_that_are_generated(name: str, tmp_path: Path) -> None:
+    """A formula as a name, an escaped ``other``, and real ids in the place of generated ones."""
+    job = Column("job", "categorical", categories=("=a", "b"), other="=a")
+    schema = Schema((job,), left_out=(LeftOut("=id", replace="id"), LeftOut("mail")))
+    table = pd.DataFrame({"=id": range(500), "job": ["=a", "b"] * 250, "mail": "x@y.org"})
+    model = find_generator("dp-histogram")(epsilon=1.0, random_state=5).fit(table, schema)
+    model.save(tmp_path / "m.shirley")
+    for drawn, fits in ((model.sample(300), True), (model.sample(300).assign(**{"=id": 7}), False)):
+        path = tmp_path / name
+        write_table(path, [drawn], name[2:], lambda _: None, escape_formulas=name == "t.csv")
+        write_page(card_path(path), model.card(), path.name, path)
+        found = verify_file(path, model=tmp_path / "m.shirley")
+        assert found.fits == fits, found.faults
+        assert fits or "must hold the numbers 1, 2, 3, ..." in found.faults[0]
