@@ -97,7 +97,7 @@ class CopulaShirley(Generator):
     Examples
     --------
     >>> import pandas as pd
-    >>> table = pd.DataFrame({"x": range(100), "y": [i % 7 for i in range(100)]})
+    >>> table = pd.DataFrame({"x": [i % 11 for i in range(99)], "y": [i % 7 for i in range(99)]})
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", PrivacyWarning)
     ...     model = CopulaShirley(epsilon=1.0, random_state=0).fit(table)
