@@ -116,8 +116,8 @@ def test_escaped_formulas_are_read_as_what_they_stand_for(
     assert verify_file(path, model=model).faults == []
 
 
-@pytest.mark.parametrize("given", [["age=30..40"], ["job=farm, small", "rich=false"]])
-def test_the_condition_of_the_card_counts(model: Path, tmp_path: Path, given: list[str]) -> None:
+def test_the_condition_of_the_card_counts(model: Path, tmp_path: Path) -> None:
+    given = ["job=farm, small", "age=30..60"]
     generator = load(model)
     table = generator.sample(2000, random_state=1, given=given_from_texts(given, generator.schema_))
     verdict = against(table, model, tmp_path / "a.csv", given=given)

@@ -101,7 +101,7 @@ def test_rho_by_hand_is_a_divergence_of_two_coins() -> None:
     assert float(rho_lower(4, 28, runs, 0.05)) == 0.0
 
 
-@pytest.mark.parametrize("mu", [0.2, 1.0, 3.0])
+@pytest.mark.parametrize("mu", [pytest.param(0.2, marks=pytest.mark.slow), 1.0, 3.0])
 def test_gaussian_events_never_show_more_than_their_rho_and_mu(mu: float) -> None:
     """With a million runs the ends are almost the chances themselves."""
     runs = 1_000_000
