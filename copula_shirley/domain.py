@@ -510,7 +510,13 @@ def most_cells(column: Column) -> int:
     if column.kind in ("categorical", "boolean"):
         return len(categories(column)) + column.missing
     # a special value ends the cell that it lies in, and another one starts behind it
-    return _equal_cells(column) + 2 * len(column.special) + column.missing
+    count = _equal_cells(column) + 2 * len(column.special)
+    if count > LARGEST_NUMERIC_DOMAIN:
+        raise SchemaError(
+            f"column {column.name!r}: cells ({count:,}, two for each special value included) must "
+            f"be at most {LARGEST_NUMERIC_DOMAIN:,}"
+        )
+    return count + column.missing
 
 
 def _equal_cells(column: Column) -> int:

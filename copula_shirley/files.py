@@ -100,6 +100,7 @@ def atomic_paths(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
                     target.unlink(missing_ok=True)
                 else:
                     old.replace(target)
+                finished[:] = [path for path in finished if path != target]
         raise
     finally:
         for old in before.values():

@@ -437,7 +437,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         if content["format"] != FORMAT:
             raise ArtefactError(f"{where} has format {content['format']!r}, this version knows 1")
-        if set(content) != {*HEAD, "entries", "digest"}:
+        if set(content) != {*HEAD, "entries", "digest"} or type(content["entries"]) is not list:
             raise KeyError("entries")
         chain = _chain(content)
         for number, (entry, digest) in enumerate(zip(content["entries"], chain[1:], strict=True)):

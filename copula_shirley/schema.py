@@ -54,6 +54,10 @@ LARGEST_EXACT_INTEGER = 2**53
 MOST_COLUMNS = 10_000
 
 NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+#: Rows of one person; noise for more would drown every table.
+MOST_ROWS_EACH = 10**6
+#: Letters of the name of a column: a longer one would push a label off the screen.
+LONGEST_NAME = 200
 #: Letters of a ``source`` or of the reason why a column is left out.
 LONGEST_REMARK = 200
 #: Hexadecimal digits of the digest of drafted values: it tells a draft from another, no secret.
@@ -436,8 +440,9 @@ class Schema:
                     f"left_out: column {name!r} must be named once in the schema: among the "
                     "columns, as the person column, or here"
                 )
-        if type(self.max_rows) is not int or self.max_rows < 1:
-            raise SchemaError(f"max_rows ({_shown(self.max_rows)}) must be a positive whole number")
+        if type(self.max_rows) is not int or not 1 <= self.max_rows <= MOST_ROWS_EACH:
+            rule = f"must be a whole number from 1 to {MOST_ROWS_EACH:,}"
+            raise SchemaError(f"max_rows ({_shown(self.max_rows)}) {rule}")
         if self.person_provenance not in ("declared", "drafted"):
             raise SchemaError(
                 f"person provenance ({self.person_provenance!r}) must be declared or drafted"
@@ -867,6 +872,8 @@ def check_name(what: str, name: str) -> None:
     odd = odd_character(name)
     if odd:
         raise SchemaError(f"{what} ({name!a:.120}) must hold no control character, not {odd}")
+    if len(name) > LONGEST_NAME:
+        raise SchemaError(f"{what} ({name!a:.120}) must have at most {LONGEST_NAME} letters")
 
 
 def check_table(table: Any) -> None:

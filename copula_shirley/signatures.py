@@ -52,6 +52,14 @@ def signature_path(path: str | Path) -> Path:
     return Path(path).with_name(Path(path).name + ENDING)
 
 
+def is_there(path: Path) -> bool:
+    """Whether a file exists; a name that is too long for one is none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def new_key(path: Path) -> Path:
     """Write a new private key, for its owner alone, and beside it the public one (``.pub``)."""
     from cryptography.hazmat.primitives import serialization as pem  # noqa: PLC0415
@@ -152,25 +160,28 @@ def signature_faults(key: Ed25519PublicKey, kind: str, path: Path, page: Path) -
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
 
     beside = signature_path(path)
-    if not beside.exists():
+    if not is_there(beside):
         return [f"there is no signature {beside.name} beside the file"]
     try:
         said = json.loads(_content(beside, "signature"))
         signature = base64.b64decode(said.pop("signature"), validate=True)
+        if said.keys() != {"kind", "file", "card"} or not all(
+            isinstance(v, str | None) for v in said.values()
+        ):
+            raise ValueError
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError, binascii.Error):
         return [f"{beside.name} is no signature of this project"]
     try:
         key.verify(signature, _message(said))
     except (InvalidSignature, ValueError, TypeError):
         return [f"{beside.name} was not made with this key, or was changed"]
-    true = _statement(kind, path, page if page.exists() else None)
+    true = _statement(kind, path, page if is_there(page) else None)
     words = {"kind": "another kind of file", "file": "another file", "card": "another card"}
-    found = [
+    return [
         f"{beside.name} is the signature of {text}"
         for part, text in words.items()
         if said.get(part) != true[part]
     ]
-    return found or ([] if said == true else [f"{beside.name} says more than a signature does"])
 
 
 def _statement(kind: str, content: Path, page: Path | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ any kind. Values inside one group of cells are not compared either.
 from __future__ import annotations
 
 import io
+import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -92,10 +93,11 @@ def against_model(path: Path, model: Generator, given: str | None) -> Iterator[C
         yield Comparison("", [wanted])
         return
     first = model.sample(PILOT, random_state=0, given=wanted)
-    kept = check_extension(path) == "parquet"
-    yield Comparison(
-        columns + (" and dtypes" if kept else ""), _other_dtypes(path, first, model) if kept else []
-    )
+    if check_extension(path) == "parquet":
+        columns += " and dtypes, with no other metadata"
+        yield Comparison(columns, _stored_otherwise(path, first, model))
+    else:
+        yield Comparison(columns)
     faults = [text for column in schema for text in _outside(column, table[column.name])]
     faults += [text for name in schema.ids for text in _other_ids(name, table[name])]
     own = {c.name: domain.to_numbers(c, first[c.name]) for c in model.schema_}
@@ -178,19 +180,36 @@ def _other_columns(found: list[Any], wanted: list[str]) -> str:
     return "the columns stand in another order than the model draws them"
 
 
-def _other_dtypes(path: Path, sample: pd.DataFrame, model: Generator) -> list[str]:
-    """Columns that are stored otherwise than rows of the model."""
+def _stored_otherwise(path: Path, sample: pd.DataFrame, model: Generator) -> list[str]:
+    """Columns that are stored otherwise than rows of the model, and metadata that those lack."""
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pandas(sample, preserve_index=False), buffer)
-    found, wanted = (
-        pq.read_schema(file).empty_table().to_pandas().dtypes for file in (path, buffer)
-    )
-    return [
+    schemas = [pq.read_schema(file) for file in (path, buffer)]
+    found, wanted = (schema.empty_table().to_pandas().dtypes for schema in schemas)
+    faults = [
         f"column {name!r} is stored as {found[name]}, the model stores it as {wanted[name]}"
         for name in model.columns_
         # an object may be anything, and is stored as what the first rows hold
         if model.dtypes_.get(name) != "object" and str(found[name]) != str(wanted[name])
     ]
+    if not faults and _metadata(path, schemas[0]) != _metadata(buffer, schemas[1]):
+        faults.append("the file carries other metadata than writing rows of the model makes")
+    return faults
+
+
+def _metadata(file: Path | io.BytesIO, schema: pa.Schema) -> dict[str, Any]:
+    """What a Parquet file says beside its values, in which rows could be hidden."""
+    of_fields = {field.name: field.metadata for field in schema if field.metadata}
+    of_file = dict(pq.read_metadata(file).metadata or {})
+    of_file.pop(b"ARROW:schema", None)  # is what ``schema`` was read from
+    pandas = json.loads(of_file.pop(b"pandas", b"{}"))
+    columns = [
+        {key: value for key, value in column.items() if key not in ("pandas_type", "numpy_type")}
+        for column in pandas.pop("columns", [])
+    ]
+    for version in ("creator", "pandas_version", "attributes"):
+        pandas.pop(version, None)
+    return {"file": of_file, "fields": of_fields, "pandas": pandas, "columns": columns}
 
 
 def _outside(column: Column, series: pd.Series) -> list[str]:
@@ -265,7 +284,7 @@ def _margins(
     """Margins and pairs of the table against those of rows that the model draws."""
     n = len(next(iter(numbers.values())))
     if n == 0:
-        return Comparison("the table has no rows")
+        return Comparison("the table has no rows, so nothing was compared")
     if any(use.why.startswith("noise is off") for use in model.ledger_.unprotected):
         # without noise the tilt of a vine has no bound: pools of candidate rows differ too much
         return Comparison(
@@ -310,7 +329,9 @@ def _margins(
     return Comparison(
         text,
         faults,
-        "rows that were put in and have the model's margins and pairs, and few rows of any kind: "
+        "that no rows were put in, or all are real ones: rows that have the model's margins and "
+        "pairs are not found, nor are few rows of any kind, nor what is hidden in the order of "
+        "rows or the spelling of numbers; "
         f"with {n:,} rows a tenth of the values must have become "
         f"{0.1 + _least_shift(n, size * SAMPLES, len(compared)):.1%} of them to be found (a true "
         f"table is suspected with a chance of at most {SUSPICION:g})",

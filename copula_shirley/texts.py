@@ -13,6 +13,8 @@ from typing import Any
 #: General categories of Unicode that are refused: controls (escape, backspace), formats
 #: (directions, zero widths, soft hyphens), halves of characters, line and paragraph separators.
 REFUSED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+#: Letters and signs that show nothing: with them different names look the same.
+BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"
 #: Formats that Persian, Indian scripts and emoji are written with: zero width (non-)joiner.
 JOINERS = "\u200c\u200d"
 #: Controls that a value of several lines may hold; what prints it shows it in one line.
@@ -33,10 +35,12 @@ def odd_character(text: str, *, spaces: bool = False) -> str | None:
     >>> odd_character("Größe"), odd_character("a\x1b[31m"), odd_character("a\nb", spaces=True)
     (None, 'U+001B', None)
     """
-    if text.isprintable():  # the quick way for nearly all
+    if text.isascii() and text.isprintable():  # the quick way for nearly all
         return None
     allowed = JOINERS + SPACES if spaces else JOINERS
-    odd = (c for c in text if c not in allowed and unicodedata.category(c) in REFUSED)
+    odd = (
+        c for c in text if c not in allowed and (unicodedata.category(c) in REFUSED or c in BLANK)
+    )
     return next((f"U+{ord(c):04X}" for c in odd), None)
 
 

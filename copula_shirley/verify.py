@@ -18,6 +18,7 @@ import math
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,16 @@ from copula_shirley.errors import (
 )
 from copula_shirley.privacy import Ledger
 from copula_shirley.seal import DIGITS, file_sha256, seal_of
-from copula_shirley.signatures import read_public_key, signature_faults, signature_path
+from copula_shirley.signatures import (
+    is_there,
+    read_public_key,
+    signature_faults,
+    signature_path,
+)
 from copula_shirley.tables import is_table
 
+#: Letters of the name of a file.
+LONGEST_NAME = 255
 #: Length of what stands before each member of a zip file, without its name.
 LOCAL_HEADER = 30
 #: What a ledger that is not well formed makes its methods raise.
@@ -100,7 +108,9 @@ class Verdict:
                 f"{promise}{origin}"
             )
         return (
-            f"{self.file} looks like rows of {self.compared_with}, which adds up.{promise}{origin}"
+            f"Nothing speaks against {self.file} being rows of {self.compared_with}, which adds "
+            "up. That does not show that they were drawn from it: real rows can look like those of "
+            f"a good model.{promise}{origin}"
         )
 
     def note(self, text: str, faults: list[str] | None = None) -> None:
@@ -165,7 +175,7 @@ def verify_file(
     page = Path(card) if card is not None else card_path(path)
     if public_key is not None:
         _verify_signature(path, page, Path(public_key), verdict)
-    elif signature_path(path).exists():
+    elif is_there(signature_path(path)):
         verdict.not_shown.append("who signed the file: name the key with --public-key")
     if published is not None:
         wrong = f"the file's sha256 is {file_sha256(path)}, not the published {published}"
@@ -174,7 +184,7 @@ def verify_file(
     own = None if table else _verify_model(path, verdict)
     if own is not None:
         verdict.headline = _headline(own)
-    if table or card is not None or page.exists():
+    if table or card is not None or is_there(page):
         _verify_page(path, page, own, verdict)
     if table and model is None:
         verdict.not_shown.append(
@@ -495,6 +505,29 @@ def _headline(card: dict[str, Any]) -> str:
     return str(said.get("headline", "")).rstrip(".") if isinstance(said, dict) else ""
 
 
+def _free(found: dict[str, Any]) -> list[str]:
+    """What stands on a page beside its card must be a date, a name of a file and a digest.
+
+    Else whoever writes a page could let it say anything.
+    """
+    file, made = found["file"], found["made"]
+    try:
+        dated = datetime.fromisoformat(made).isoformat(timespec="seconds") == made
+    except (TypeError, ValueError):
+        dated = False
+    faults = [] if dated else ["the card's date is no date"]
+    known = {"name", "sha256", "given"}
+    if not isinstance(file, dict) or not {"name", "sha256"} <= file.keys() <= known:
+        return [*faults, "what the card says of its file is not readable"]
+    name = file["name"]
+    if not isinstance(name, str) or len(name) > LONGEST_NAME or Path(name).name != name:
+        faults.append("what the card calls its file is no name of a file")
+    given = file.get("given", "x=")
+    if not isinstance(given, str) or "=" not in given:
+        faults.append("the condition on the card is none")
+    return faults
+
+
 def _verify_page(path: Path, page: Path, own: dict[str, Any] | None, verdict: Verdict) -> None:
     """The card beside a file: whole, about this file, adding up, and shown as it is."""
     found = read_page(page)
@@ -505,6 +538,11 @@ def _verify_page(path: Path, page: Path, own: dict[str, Any] | None, verdict: Ve
     same = recorded == file_sha256(path)
     wrong = "the card belongs to another file, or the file was changed: sha256 does not fit"
     verdict.note("the card belongs to the file", [] if same else [wrong])
+    verdict.note("the page names the file and a date, and says no more of its own", _free(found))
+    if isinstance(file, dict) and file.get("name") != path.name:
+        verdict.not_shown.append(
+            f"that the file was called {path.name!r}: its card was written for another name"
+        )
     if not isinstance(card, dict):
         verdict.note("", ["the card is not readable"])
         return

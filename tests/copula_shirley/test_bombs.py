@@ -303,3 +303,11 @@ def test_a_huge_or_odd_page_is_no_card(tmp_path: Path) -> None:
     os.mkfifo(page)
     with pytest.raises(ArtefactError, match="pipe"):
         read_page(page)
+
+
+def test_special_values_count_among_the_cells() -> None:
+    special = tuple(range(30_000))
+    with pytest.raises(SchemaError, match=r"two for each special value included\) must be at most"):
+        Schema((Column("x", "integer", minimum=0, maximum=10**6, special=special),))
+    with pytest.raises(SchemaError, match="from 1 to 1,000,000"):
+        Schema((Column("x", "boolean"),), "who", 10**28)

@@ -439,7 +439,7 @@ BARE: list[dict[str, str]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize("env", BARE, ids=str)
 def test_bare_surroundings(tmp_path: Path, env: dict[str, str], tally: Tally) -> None:
-    table = pd.DataFrame({"état": ["é", "日本", "x"] * 9, "n": range(27)})
+    table = pd.DataFrame({"état": ["é", "日本", "x"] * 30, "n": [i % 7 for i in range(90)]})
     table.to_csv(tmp_path / "data.csv", index=False)
     command = [sys.executable, "-c", MAIN, "schema", "data.csv"]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)

@@ -14,7 +14,13 @@ import pytest
 from card_models import SCHEMA, rows
 
 from copula_shirley import ArtefactError, SettingError, cli
-from copula_shirley.signatures import new_key, read_private_key, read_public_key
+from copula_shirley.signatures import (
+    new_key,
+    read_private_key,
+    read_public_key,
+    signature_faults,
+    signature_path,
+)
 from copula_shirley.verify import verify_file
 
 FIT = "data.csv --schema schema.yaml --model dp-histogram -q --sign key.pem"
@@ -179,3 +185,15 @@ def test_keys_of_openssl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         read_private_key(tmp_path / "locked")
     with pytest.raises(SettingError, match="of another kind"):
         read_private_key(tmp_path / "exchange")
+
+
+def test_a_signature_file_of_a_stranger_is_read_within_limits(tmp_path: Path) -> None:
+    """Nesting that can be read and not written again was an internal error."""
+    (tmp_path / "m").write_bytes(b"model")
+    public = read_public_key(new_key(tmp_path / "key"))
+    for more in ('"x": ' + "[" * 978 + "]" * 978, '"kind": [], "file": "", "card": ""'):
+        text = '{"signature": "' + "A" * 88 + '", ' + more + "}"
+        signature_path(tmp_path / "m").write_text(text)
+        assert signature_faults(public, "model", tmp_path / "m", tmp_path / "page") == [
+            "m.sig is no signature of this project"
+        ]

@@ -10,15 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from card_models import edited, fitted, rows
 
 from copula_shirley import Column, Generator, PrivateVine, Schema, SettingError, cli, load
 from copula_shirley.api import find_generator
 from copula_shirley.card_files import card_path
-from copula_shirley.card_page import write_page
+from copula_shirley.card_page import card_html, write_page
 from copula_shirley.conditions import given_from_texts
 from copula_shirley.schema import LeftOut
+from copula_shirley.seal import file_sha256
 from copula_shirley.table_check import log_chance
 from copula_shirley.tables import write_table
 from copula_shirley.verify import Verdict, verify_file
@@ -92,8 +94,11 @@ def test_rows_of_the_model_fit(model: Path, drawn: pd.DataFrame, tmp_path: Path,
     assert verdict.faults == [] and verdict.compared_with == "m.shirley"
     assert "5 margins and 10 pairs are those of the model" in verdict.passed[-1]
     assert ("dtypes" in " ".join(verdict.passed)) == name.endswith("parquet")
-    assert "looks like rows of m.shirley" in verdict.conclusion
-    assert any(text.startswith("rows that were put in and have") for text in verdict.not_shown)
+    assert (
+        "Nothing speaks against" in verdict.conclusion
+        and "real rows can look" in verdict.conclusion
+    )
+    assert any(text.startswith("that no rows were put in") for text in verdict.not_shown)
     # whole rows in another order, and any number of them
     assert against(drawn[::-1].head(7), model, tmp_path / "few.csv").faults == []
     assert against(drawn.head(0), model, tmp_path / "none.csv").faults == []
@@ -233,6 +238,34 @@ def test_another_model_and_one_that_does_not_add_up(
         verify_file(histogram, model=histogram)
     with pytest.raises(SettingError, match="must be a model file"):
         verify_file(path, model=path)
+
+
+def test_rows_that_hide_in_metadata_are_found(
+    histogram: Path, independent: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = published(independent, histogram, tmp_path / "a.parquet")
+    table = pq.read_table(path)
+    more = {**table.schema.metadata, b"real_rows": b"Ann,1"}
+    pq.write_table(table.replace_schema_metadata(more), path)
+    write_page(card_path(path), load(histogram).card(), path.name, path)
+    assert "other metadata" in verify_file(path, model=histogram).faults[0]
+
+
+def test_a_page_says_nothing_of_its_own(
+    histogram: Path, independent: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = published(independent, histogram, tmp_path / "a.csv")
+    file = {"name": path.name, "sha256": file_sha256(path)}
+    card, today = load(histogram).card(), "2026-01-01T00:00:00+00:00"
+    for made, about, fault in (
+        (today, file, None),
+        ("epsilon 0.01 is the true one", file, "date is no date"),
+        (today, {**file, "name": "proved: 0.01 / a.csv"}, "no name of a file"),
+        (today, {**file, "note": "proved"}, "not readable"),
+    ):
+        card_path(path).write_text(card_html(card, about, made), encoding="utf-8")
+        faults = verify_file(path).faults
+        assert (faults == []) if fault is None else (fault in faults[0])
 
 
 # -- words -----------------------------------------------------------------------------

@@ -227,3 +227,11 @@ def test_names_are_no_formulas_in_a_picture(tmp_path: Path) -> None:
         PrivateVine(50.0, random_state=0).fit(table, Schema.draft(table)).plot(tmp_path / "v.svg")
     text = (tmp_path / "v.svg").read_text(encoding="utf-8")
     assert all(f"<!-- {name}" in text for name in names)
+
+
+def test_blank_letters_and_long_names_push_no_label_off() -> None:
+    for blank in "\u2800\u3164\u115f\u034f":
+        with pytest.raises(SchemaError, match=f"not U\\+{ord(blank):04X}"):
+            Column("age" + blank, "boolean")
+    with pytest.raises(SchemaError, match="at most 200 letters"):
+        Column("a" * 201, "boolean")

@@ -482,7 +482,7 @@ def table(histogram: Path, tmp_path: Path) -> Path:
 
 def test_a_table_with_its_card_fits(table: Path, tmp_path: Path) -> None:
     verdict = verify_file(table)
-    assert verdict.faults == [] and verdict.kind == "table" and len(verdict.passed) == 4
+    assert verdict.faults == [] and verdict.kind == "table" and len(verdict.passed) == 5
     moved = tmp_path / "elsewhere.html"
     card_path(table).rename(moved)
     assert verify_file(table, card=moved).fits
