@@ -30,6 +30,8 @@ from evaluation.contract.tables import CANARY, Case, far_table, neighbours, tabl
 
 #: Seeds of the recorded fits, one for each direction.
 SEEDS = (1, 2)
+#: Other ways to write a number.
+SPELLINGS = ("decimals", "signs", "exponents")
 #: How dates are written in files.
 DATES = "%Y-%m-%dT%H:%M:%S.%f"
 
@@ -92,10 +94,11 @@ def _readings(case: Case, relation: str) -> Iterator[tuple[str, Case, dict[str, 
     rows, schema = spelt.rows, spelt.schema
     whole = rows[:-1] if relation == "replace-one" else rows
     odd = {
-        "other spellings": {c.name: _other_spelling(c, rows[-1][c.name]) for c in schema},
-        "texts of no kind": {c.name: CANARY for c in schema},
-        "texts of many digits": {c.name: "9" * 401 for c in schema},
+        f"other spellings ({how})": {c.name: _spelling(c, rows[-1][c.name], how) for c in schema}
+        for how in SPELLINGS
     }
+    odd["texts of no kind"] = {c.name: CANARY for c in schema}
+    odd["texts of many digits"] = {c.name: "9" * 401 for c in schema}
     person = {} if schema.person is None else {schema.person: rows[-1][schema.person]}
     more = {what: (*whole, {**row, **person}) for what, row in odd.items()}
     if person and relation != "replace-one":  # in the place of a row of that person
@@ -123,11 +126,16 @@ def _spelt(case: Case) -> Case:
     return Case(tuple(rows), replace(case.schema, columns=columns))
 
 
-def _other_spelling(column: Column, value: Any) -> Any:
+def _spelling(column: Column, value: Any, how: str) -> Any:
     """The same value, written as nobody else writes it."""
-    if value is None or pd.isna(value) or column.kind in ("datetime", "categorical"):
+    if value is None or pd.isna(value) or (column.kind == "categorical" and isinstance(value, str)):
         return value
-    return str(value).upper() if column.kind == "boolean" else f" {float(value)!r}"
+    if column.kind == "datetime":  # fractions of a second of any length are the same
+        return value if how == "decimals" else str(value).rstrip("0").removesuffix(".") + ".0"
+    if column.kind == "boolean":
+        return {"decimals": str(value).upper(), "signs": str(int(value))}.get(how, str(value))
+    number = float(value)
+    return {"decimals": f" {number!r}", "signs": f"{number:+.6f}"}.get(how, f"{number:.9e}")
 
 
 def pairs(subject: Subject) -> Iterator[Pair]:
