@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -52,6 +54,17 @@ NAMED = 6
 SAMPLING = 0x5A3B1E
 
 
+DRAFTED = "bounds and categories were drafted from the data, not declared"
+DRAFTED_KIND = (
+    "its kind was read off the data, where one row can change it; set provenance: private if you "
+    "know the kind"
+)
+DRAFTED_LEFT_OUT = (
+    "that it is left out was read off the data, where one row can change it; set provenance: "
+    "declared if you agree with the reason"
+)
+#: Held while a fit begins.
+FITTING = Lock()
 #: The release ledger in whose ``with`` block the running code is.
 RESERVING: ContextVar[str | None] = ContextVar("release ledger", default=None)
 
@@ -82,6 +95,8 @@ class Generator(BaseEstimator, ABC):
     n_rows_: int
     #: The release ledger that every fit of this generator, and of its clones, must be reserved in.
     _release_ledger: str | None = None
+    #: Whether a fit is under way.
+    _busy: bool = False
     #: Told by a reservation just before it fits; true for that one fit.
     _reserved: bool = False
     #: As it was read from a file.
@@ -181,6 +196,13 @@ class Generator(BaseEstimator, ABC):
                 "all of it, and provenance: private where you know the kind alone "
                 "(private-vine with --domain private buys the rest)"
             )
+        left = [c.name for c in schema.left_out if c.provenance == "drafted"] if schema else []
+        if left:
+            names = ", ".join(map(repr, left[:NAMED])) + (", ..." if left[NAMED:] else "")
+            found.append(
+                f"that {len(left)} columns ({names}) are left out was drafted from the rows: set "
+                "provenance: declared where you agree with the reason"
+            )
         if schema is None:
             found.append(
                 "without a schema kinds, bounds and categories are read off the rows: write one "
@@ -236,7 +258,22 @@ class Generator(BaseEstimator, ABC):
             Itself.
         """
         self._check_reserved()
-        report = progress or _silent
+        with self._alone():
+            return self._fitted(table, schema, progress or _silent)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse a second fit of this object while one is under way: they would share answers."""
+        with FITTING:
+            if self._busy:
+                raise SettingError("this generator is being fitted; fit a clone of it meanwhile")
+            self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+
+    def _fitted(self, table: pd.DataFrame, schema: Schema | None, report: Progress) -> Self:
         report("validate", 0.0)
         schema = schema if schema is not None else Schema.draft(table)
         if not isinstance(schema, Schema):
@@ -245,19 +282,23 @@ class Generator(BaseEstimator, ABC):
         self._check_bought(schema)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
         whole, table = table, schema.without_left_out(table)
+        bought = self._to_buy(schema)
         table, schema, ledger = self._enter(table, schema, fit_rng)
         ledger.domains = {column.name: column.provenance for column in schema}
         for name in schema.drafted:
-            why = "bounds and categories were drafted from the data, not declared"
-            ledger.record_unprotected("domain", name, why)
+            ledger.record_unprotected("domain", name, DRAFTED_KIND if name in bought else DRAFTED)
+        for left in schema.left_out:
+            if left.provenance == "drafted":
+                ledger.record_unprotected("domain", left.name, DRAFTED_LEFT_OUT)
         if schema.person is not None and schema.person_provenance == "drafted":
             why = "the most rows per person were counted, not declared"
             ledger.record_unprotected("domain", f"max_rows of {schema.person}", why)
         self._forget()
+        settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
         self._card = self._made_with = None
         self._sampling_rng = sampling
         self._fit(Rows.of(table, schema), ledger, fit_rng, report)
-        self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}
+        self.settings_ = settings
         self.schema_, self.n_rows_ = schema, self._size_to_keep(len(table))
         self.columns_ = schema.synthetic_names(whole)
         self.dtypes_ = {c.name: self._dtype_to_keep(c, table[c.name]) for c in schema}
@@ -482,9 +523,7 @@ class Rows:
     def of(cls, table: pd.DataFrame, schema: Schema) -> Rows:
         """The rows of a table that fits the schema."""
         numbers = {c.name: domain.to_numbers(c, table[c.name]) for c in schema}
-        if schema.person is None:
-            return cls(schema, numbers, np.arange(len(table)))
-        return cls(schema, numbers, pd.factorize(table[schema.person])[0])
+        return cls(schema, numbers, schema.people(table))
 
     def take(self, positions: np.ndarray[Any, Any]) -> dict[str, FloatArray]:
         """The numbers of some of the rows."""

@@ -87,15 +87,21 @@ def card_of(model: Generator) -> dict[str, Any]:
 
 
 def domain_warnings(schema: Schema, rows: int) -> list[str]:
-    """Columns with so many categories that somebody may have listed the values of the rows.
+    """Columns with too many categories to be public knowledge, or too few to be of use.
 
     ``rows`` is the number that the model keeps: noisy, or public.
     """
-    return [
+    long = [
         f"Column {c.name!r} has {len(c.categories):,} categories, more than a tenth of the number "
         "of rows: a list that long may hold values of single rows."
         for c in schema
         if c.nominal and c.provenance != "private" and ROWS_PER_CATEGORY * len(c.categories) > rows
+    ]
+    return long + [
+        f"Column {c.name!r} is {c.categories[0]!r} in every row: no category rose above the noise. "
+        "Declare its categories, or spend a larger epsilon."
+        for c in schema
+        if c.provenance == "private" and len(c.categories) == 1
     ]
 
 

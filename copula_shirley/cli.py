@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from json import dumps
 from math import isnan
 from pathlib import Path
@@ -297,9 +298,13 @@ def _fit_table(asked: Request, fit_to: Callable[..., Generator]) -> None:
         asked.generator._check_settings(schema_)
         for text in [] if asked.quiet else draft_notes(table, schema_):
             note(text)
-    if getattr(asked.generator, "domain", "declared") == "declared":  # else there is none yet
+    known = tuple(c for c in schema_ if c.name not in asked.generator._to_buy(schema_))
+    if known:
+        schema_.check_columns(table)
+        part = replace(schema_, columns=known, left_out=())
+        kept = [c.name for c in known] + ([part.person] if part.person else [])
         on_unknown = asked.generator.on_unknown
-        schema_.validate(table, on_unknown=on_unknown, show_values=asked.show_values)
+        part.validate(table[kept], on_unknown=on_unknown, show_values=asked.show_values)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
         with progress_bars(asked.quiet) as bars:
@@ -363,15 +368,15 @@ def _why_unproved(generator: Generator) -> list[str]:
     ledger = generator.ledger_
     if ledger.proved is not None:
         return []
-    return generator.unproved(generator.schema_) or list(
-        dict.fromkeys(f"{use.stage}: {use.why}" for use in ledger.unprotected)
-    )
+    uses = dict.fromkeys(f"{use.stage}: {use.why}" for use in ledger.unprotected)
+    replayed = ["its noise was recorded or replayed by a test"]
+    return generator.unproved(generator.schema_) or list(uses) or replayed
 
 
 def _warn_unproved(generator: Generator, output: Path) -> None:
     """Say so in red where nothing is proved of what was written, also when told to be quiet."""
     if generator.ledger_.proved is None:
-        reasons = "; ".join(_why_unproved(generator)) or "its noise was replayed"
+        reasons = "; ".join(_why_unproved(generator))
         alarm(
             f"NOT PROTECTED: nothing is proved about the privacy of {one_line(str(output))}: "
             f"{reasons}. Treat it as the rows themselves."
@@ -393,6 +398,10 @@ def _label(generator: Generator) -> Table:
     for heading, text in generator.ledger_.summary():
         table.add_row(heading, plain(text))
     table.add_row("cells", plain(", ".join(f"{c.name} {c.size:,}" for c in schema_)))
+    bought = [c for c in schema_ if c.provenance == "private" and not c.categories]
+    if bought:
+        bounds = (f"{c.name} {c.minimum} to {c.maximum}" for c in bought)
+        table.add_row("bought", plain(", ".join(bounds)))
     for left in schema_.left_out:
         table.add_row("left out", plain(f"{left.name}: {left.reason or 'no reason stated'}"))
     for text in domain_warnings(schema_, generator.n_rows_):

@@ -13,6 +13,7 @@ from copula_shirley import domain
 from copula_shirley.errors import SettingError
 from copula_shirley.fitted_vine import Condition
 from copula_shirley.schema import Column, Schema
+from copula_shirley.values import bound_of
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,11 @@ def _bounds(column: Column) -> tuple[Any, Any]:
 def _number(column: Column, value: Any, end: Any) -> float:
     series = pd.Series([end], dtype=object)
     if column.kind == "datetime" and isinstance(end, str):
-        try:
-            series = pd.Series([pd.Timestamp(end)])
-        except ValueError:
-            raise _error(column, value, "must be a date") from None
+        moment = bound_of(end, column.format)
+        if np.isnat(moment):
+            how = f" or as in {column.format}" if column.format else ""
+            raise _error(column, value, f"must be a date such as 2022-02-05{how}")
+        series = pd.Series([pd.Timestamp(moment)])
     elif column.kind in ("integer", "continuous") and end is not None:
         series = pd.Series([end])
     if domain.outside(column, series)[0]:

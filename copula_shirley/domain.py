@@ -304,7 +304,7 @@ def _rules(column: Column, series: pd.Series) -> list[tuple[NDArray[np.bool_], s
     if column.kind in ("categorical", "boolean"):
         listed = categories(column)
         allowed = ", ".join(map(repr, listed[:12])) + (", ..." if len(listed) > 12 else "")
-        rule = f"a value is not among the {len(listed)} categories {allowed}"
+        rule = f"a value is not among the {len(listed)} categories {allowed}{_hint(column)}"
         if column.other is not None:
             rule += f"; a fit with on_unknown='clip' counts it as {column.other!r}"
         return [*rules, (_positions(column, series) == -2, rule)]
@@ -315,7 +315,10 @@ def _rules(column: Column, series: pd.Series) -> list[tuple[NDArray[np.bool_], s
         bounds = f"[{column.minimum}, {column.maximum}]"
         return [
             *rules,
-            (_bare_texts(column, series), "dates are stored as text; declare their format"),
+            (
+                _bare_texts(column, series),
+                "dates are stored as text; declare their format, such as %d.%m.%Y",
+            ),
             (moments.isna().to_numpy() & ~gaps, f"a value is not {how}"),
             (_outside(moments, column), f"a value is outside {bounds}"),
             (
@@ -326,13 +329,24 @@ def _rules(column: Column, series: pd.Series) -> list[tuple[NDArray[np.bool_], s
     values = as_floats(series)
     bounds = f"[{column.minimum}, {column.maximum}]"
     rules += [
-        (np.isnan(values) & ~gaps, f"a value is not a number; allowed are numbers in {bounds}"),
+        (
+            np.isnan(values) & ~gaps,
+            f"a value is not a number; allowed are numbers in {bounds}, with a decimal point and "
+            f"no separators{_hint(column)}",
+        ),
         (_outside(values, column), f"a value is outside {bounds}"),
     ]
     if column.kind == "integer":
         fraction = np.isfinite(values) & (values != np.round(values))
         rules.append((fraction, "a value is not a whole number"))
     return rules
+
+
+def _hint(column: Column) -> str:
+    """What is often the cause of an unknown value."""
+    if column.kind == "boolean":
+        return " (or TRUE, true, 1 and the like); of other words the kind is categorical"
+    return "; a text that stands for a missing value is named with --missing" * column.missing
 
 
 def _bare_texts(column: Column, series: pd.Series) -> NDArray[np.bool_]:
@@ -357,39 +371,48 @@ def _outside(values: Any, column: Column) -> NDArray[np.bool_]:
 
 
 def clip(column: Column, series: pd.Series) -> pd.Series:
-    """Map unknown categories to ``other`` and numbers to the nearest bound."""
+    """Map unknown categories to ``other`` and numbers to the nearest bound.
+
+    What is inside the domain is read as before. So categories come back as objects: a cast to the
+    dtype of the series would lose what only reads like a category of it.
+    """
     check_closed(column)
     if column.kind == "boolean" or (column.kind == "categorical" and column.other is None):
         return series
     if column.kind == "categorical":
         unknown = _positions(column, series) == -2
-        if not unknown.any():
-            return series
-        if isinstance(series.dtype, pd.CategoricalDtype):
-            dtype = pd.CategoricalDtype(list(column.categories), series.dtype.ordered)
-            return series.astype(object).where(~unknown, column.other).astype(dtype)
-        return series.where(~unknown, column.other)
+        return series.astype(object).where(~unknown, column.other) if unknown.any() else series
     if column.kind == "datetime":
-        moments = stamps(series, column.format)
-        wrong = _outside(moments, column)
-        if not wrong.any():
-            return series
-        bounded = moments.clip(column.minimum, column.maximum)
-        numbers = np.floor(_steps(column, bounded))
-        nearest = from_numbers(column, np.where(np.isnan(numbers), MISSING, numbers))
-        nearest = _stored_as(column, nearest, str(series.dtype))
-        return series.where(~wrong, nearest.set_axis(series.index))
-    values = as_floats(series)
+        return _clip_dates(column, series)
+    values, dtype = as_floats(series), series.dtype
     wrong = _outside(values, column)
     if not wrong.any():
         return series
     low, high = column.minimum, column.maximum
-    if not pd.api.types.is_numeric_dtype(series.dtype):
-        nearest = pd.Series(np.where(values < low, low, high), series.index)
-        return series.astype(object).where(~wrong, nearest)
-    if pd.api.types.is_integer_dtype(series.dtype) and not (low == int(low) and high == int(high)):
-        series = series.astype(float)
-    return series.clip(low, high)
+    whole = low == int(low) and high == int(high) and pd.api.types.is_signed_integer_dtype(dtype)
+    if (isinstance(dtype, np.dtype) and dtype.kind == "f") or (whole and dtype.kind == "i"):
+        return series.clip(low, high)
+    nearest = np.where(values < low, low, high).astype(object)
+    return series.astype(object).where(~wrong, pd.Series(nearest, series.index))
+
+
+def _clip_dates(column: Column, series: pd.Series) -> pd.Series:
+    moments = stamps(series, column.format)
+    wrong = _outside(moments, column)
+    if not wrong.any():
+        return series
+    steps = np.floor(_steps(column, moments.clip(column.minimum, column.maximum)))
+    nearest = from_numbers(column, np.where(np.isnan(steps), MISSING, steps))
+    nearest = nearest.set_axis(series.index)
+    if isinstance(series.dtype, pd.DatetimeTZDtype):
+        nearest = nearest.dt.tz_localize("UTC").astype(series.dtype)
+    elif series.dtype.kind == "M":
+        nearest = nearest.astype(series.dtype)
+    else:  # by format a moment is read as itself
+        series, nearest = series.astype(object), _stored_as(column, nearest, "object")
+        if column.format is not None:
+            nearest = nearest.astype(object)
+    return series.where(~wrong, nearest.set_axis(series.index))
 
 
 def _scalar(value: Any) -> Any:

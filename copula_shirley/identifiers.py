@@ -261,17 +261,19 @@ def _why_numbers(name: str, values: np.ndarray) -> str | None:
         if reason:
             return reason
     rows, low, high = len(values), values.min(), values.max()
-    if rows < FEW or len(counts) < MOSTLY * rows:
+    if rows < FEW or len(counts) < FEW:
+        return None
+    digits = np.floor(np.log10(np.maximum(np.abs(values), 1))) + 1
+    same = (digits == np.median(digits)).mean() >= MOSTLY
+    if low >= 1e7 and same and not _are_moments(low, high):
+        return LONG_NUMBERS
+    if len(counts) < MOSTLY * rows:
         return None
     # so many different ones of independent draws would lie in a range five times as wide; if all
     # of them lie on a grid, such as every third number, its points are counted
     steps = np.diff(np.sort(counts.index.to_numpy()))
     step = np.gcd.reduce(steps.astype(np.int64)) if high - low < 2.0**62 else 1
-    if len(counts) >= 0.5 * ((high - low) / max(step, 1) + 1):
-        return CONSECUTIVE
-    digits = np.floor(np.log10(np.maximum(np.abs(values), 1))) + 1
-    same = (digits == np.median(digits)).mean() >= MOSTLY
-    return LONG_NUMBERS if low >= 1e7 and same and not _are_moments(low, high) else None
+    return CONSECUTIVE if len(counts) >= 0.5 * ((high - low) / max(step, 1) + 1) else None
 
 
 def _are_moments(low: float, high: float) -> bool:

@@ -52,10 +52,6 @@ MOST_CLASSES = 32
 NO_LIMIT = 10_000
 #: Shares of less would not be told apart from rounding.
 LEAST_EPSILON = 1e-5
-DRAFTED_KIND = (
-    "its kind was read off the data, where one row can change it; set provenance: private if you "
-    "know the kind"
-)
 
 
 class PrivateVine(Generator):
@@ -221,11 +217,9 @@ class PrivateVine(Generator):
             table, schema, ledger = super()._enter(table, schema, rng)
         else:
             schema.check_columns(table)
-            table = schema.bound_people(table, self.on_unknown).copy()
-            for column in (c for c in schema if c.name not in bought):
-                if self.on_unknown == "clip":
-                    table[column.name] = domains.clip(column, table[column.name])
-                domains.check(column, table[column.name])
+            table = schema.bound_people(table, self.on_unknown)
+            known = [name for name in schema.names if name not in bought]
+            table = schema.fitting(table, known, self.on_unknown)
             ledger = self._open_ledger(schema)
         # nothing was refused: only now what an earlier fit left may go
         self._forget()
@@ -234,8 +228,6 @@ class PrivateVine(Generator):
         self._written, self._stored = Transcript(), stored
         if not bought:
             return table, schema, ledger
-        for name in schema.drafted:
-            ledger.record_unprotected("domain", name, DRAFTED_KIND)
         raw = RawRecords(table, stored, {c.name: c for c in schema})
         noise = self._noise(schema)
         measure = Measure(raw, ledger, self._source, noise, self._written)
@@ -430,9 +422,19 @@ class PrivateVine(Generator):
 
 
 def _with_columns(schema: Schema, columns: Mapping[str, Column]) -> Schema:
-    """A schema with the domain of some columns replaced; dates keep the format of their texts."""
-    bought = {
-        name: replace(column, format=schema[name].format) if column.kind == "datetime" else column
-        for name, column in columns.items()
-    }
+    """A schema with the domain of some columns replaced.
+
+    What was declared stays: that values may be missing, and the format of dates. So does that a
+    kind was drafted, which no bought bounds undo.
+    """
+    bought = {}
+    for name, column in columns.items():
+        own = schema[name]
+        form = own.format if column.kind == "datetime" else None
+        bought[name] = replace(
+            column,
+            format=form,
+            missing=column.missing or own.missing,
+            provenance="drafted" if own.provenance == "drafted" else "private",
+        )
     return replace(schema, columns=tuple(bought.get(c.name, c) for c in schema))

@@ -33,7 +33,7 @@ from copula_shirley import domain, identifiers
 from copula_shirley.errors import SchemaError
 from copula_shirley.files import read_text
 from copula_shirley.texts import odd_character
-from copula_shirley.values import absent
+from copula_shirley.values import bound_of, number_of
 from copula_shirley.values import shown as _shown
 
 KINDS = ("categorical", "boolean", "integer", "continuous", "datetime")
@@ -272,16 +272,14 @@ class Column:
         self._check_cells()
 
     def _check_datetime(self) -> None:
+        if self.format is not None and "%" not in str(self.format):
+            raise self._error("format", self.format, "must be such as %d.%m.%Y")
         for field in ("minimum", "maximum"):
             value = getattr(self, field)
-            try:
-                stamp = pd.Timestamp(value) if value is not None else pd.NaT
-            except (ValueError, TypeError):
-                stamp = pd.NaT
+            stamp = pd.Timestamp(bound_of(value, self.format))
             if pd.isna(stamp):
-                raise self._error(field, value, "must be a date or a time")
-            if stamp.tzinfo is not None:
-                stamp = stamp.tz_convert("UTC").tz_localize(None)
+                how = f" or as in {self.format}" if self.format else ""
+                raise self._error(field, value, f"must be a date or a time such as 2022-02-05{how}")
             object.__setattr__(self, field, stamp)
         if self.minimum > self.maximum:
             raise self._error(
@@ -360,11 +358,14 @@ class LeftOut:
         For people; it is public, like the name.
     replace : {"drop", "id"}
         The synthetic table lacks the column, or has consecutive numbers 1, 2, ... in its place.
+    provenance : {"declared", "drafted"}
+        Who decided that it is left out: the curator, or a draft that looked at the rows.
     """
 
     name: str
     reason: str | None = None
     replace: str = "drop"
+    provenance: str = "declared"
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or not _is_text(self.name):
@@ -374,6 +375,11 @@ class LeftOut:
             raise SchemaError(
                 f"left_out: column {_shown(self.name)}: replace ({_shown(self.replace)}) must be "
                 "drop or id"
+            )
+        if self.provenance not in ("declared", "drafted"):
+            raise SchemaError(
+                f"left_out: column {_shown(self.name)}: provenance ({_shown(self.provenance)}) "
+                "must be declared or drafted"
             )
 
 
@@ -513,19 +519,39 @@ class Schema:
             raise SchemaError(f"on_unknown ({on_unknown!r}) must be refuse or clip")
         self.check_columns(table)
         table = self.bound_people(table, on_unknown)
-        table = self._clip(table) if on_unknown == "clip" else self.with_other(table)
-        for column in self:
-            domain.check(column, table[column.name], show_values)
+        return self.fitting(table, self.names, on_unknown, show_values)
+
+    def fitting(
+        self,
+        table: pd.DataFrame,
+        names: Iterable[str],
+        on_unknown: OnUnknown,
+        show_values: bool = False,
+    ) -> pd.DataFrame:
+        """The table if the values of the columns of these names fit, clipped where asked.
+
+        Values that a draft did not list count as its ``other`` category in any case: its list is
+        known to lack some (see ``draft``).
+        """
+        table = table.copy(deep=False)
+        for name in names:
+            column, failed = self[name], ""
+            clips = on_unknown == "clip" or (column.provenance == "drafted" and column.other)
+            try:
+                if clips:
+                    table[name] = domain.clip(column, table[name])
+                domain.check(column, table[name], show_values)
+            except SchemaError:
+                raise
+            except Exception as error:  # of pandas or Arrow; its text may quote a value
+                failed = type(error).__name__
+            if failed:  # outside of the handler, so that no context carries the value
+                raise SchemaError(f"column {name!r}: its values cannot be read ({failed})")
         return table
 
-    def with_other(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table with the values that a draft did not list as its ``other`` category.
-
-        Of drafted columns only, whose list is known to lack values: see ``draft``.
-        """
-        drafted = [c for c in self if c.provenance == "drafted" and c.other is not None]
-        found = {column.name: domain.clip(column, table[column.name]) for column in drafted}
-        return table.assign(**found) if found else table
+    def clipped(self, table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+        """The table with values off the domain at the nearest bound, or ``other``."""
+        return table.assign(**{n: domain.clip(self[n], table[n]) for n in names if n in table})
 
     def check_columns(self, table: pd.DataFrame) -> None:
         """Refuse what is no table with just the columns of the schema."""
@@ -563,42 +589,42 @@ class Schema:
         """Names of the left-out columns that are replaced by consecutive numbers."""
         return tuple(left.name for left in self.left_out if left.replace == "id")
 
-    def _check_people_are_named(self, table: pd.DataFrame) -> None:
-        if self.person is None:
-            return
-        people = table[self.person]
-        if absent(people).any():
-            raise SchemaError(f"person column {self.person!r}: every row must name its person")
-        if people.dtype.kind == "f" and people.abs().max() >= LARGEST_EXACT_INTEGER:
-            # as doubles, which one odd number makes of all, different people may be equal
-            rule = "numbers of people must lie within 2**53 of zero; store them as texts"
-            raise SchemaError(f"person column {self.person!r}: {rule}")
-        if people.dtype == object and any(
-            isinstance(v, list | dict | set | np.ndarray) for v in people
-        ):
-            raise SchemaError(f"person column {self.person!r}: people must be texts or numbers")
+    def people(self, table: pd.DataFrame) -> np.ndarray[Any, Any]:
+        """A number for the person of each row, or for each row where no person is named.
 
-    def _check_person(self, table: pd.DataFrame) -> None:
-        if self.person is not None and table[self.person].value_counts().max() > self.max_rows:
-            raise SchemaError(
-                f"person column {self.person!r}: a person has more rows than "
-                f"max_rows ({self.max_rows}); declare a larger one or use on_unknown='clip'"
-            )
+        Each name is looked at by itself: a text, or a whole number; 7, 7.0 and True are equal.
+        """
+        if self.person is None:
+            return np.arange(len(table))
+        known: dict[Any, int] = {}
+        found = []
+        for value in table[self.person]:
+            number = math.nan if isinstance(value, str) else number_of(value)
+            if not isinstance(value, str) and not number.is_integer():
+                rule = "every row must name its person, by a text or a whole number"
+                raise SchemaError(f"person column {self.person!r}: {rule}")
+            if abs(number) >= LARGEST_EXACT_INTEGER:
+                # as doubles, which one odd number makes of all, different people may be equal
+                rule = "numbers of people must lie within 2**53 of zero; store them as texts"
+                raise SchemaError(f"person column {self.person!r}: {rule}")
+            key = value if isinstance(value, str) else int(number)
+            found.append(known.setdefault(key, len(known)))
+        return np.array(found, dtype=np.intp)
 
     def bound_people(self, table: pd.DataFrame, on_unknown: OnUnknown) -> pd.DataFrame:
         """The table with at most ``max_rows`` rows of each person, or one error."""
         if self.person is None:
             return table
-        self._check_people_are_named(table)
+        people = pd.Series(self.people(table))
+        ranks = people.groupby(people).cumcount().to_numpy()
         if on_unknown == "clip":
-            table = table[table.groupby(self.person).cumcount() < self.max_rows]
-        self._check_person(table)
-        return table
-
-    def _clip(self, table: pd.DataFrame) -> pd.DataFrame:
-        table = table.copy()
-        for column in self:
-            table[column.name] = domain.clip(column, table[column.name])
+            return table[ranks < self.max_rows]
+        if (ranks >= self.max_rows).any():
+            raise SchemaError(
+                f"person column {self.person!r}: a person has more rows than "
+                f"max_rows ({self.max_rows}); declare a larger one, or keep the first ones with "
+                "on_unknown='clip' (--on-unknown clip)"
+            )
         return table
 
     @classmethod
@@ -735,7 +761,8 @@ DRAFT_NOTE = f"""\
 # Categories that fewer than {identifiers.RARE} rows have are not listed, since they may be those of
 # one person; while the column is drafted they count as its 'other' category.
 # Columns under 'left_out' look like identifiers: no model learns from them. For each of them
-# choose 'replace: drop' (the synthetic table lacks it) or 'replace: id' (numbers 1, 2, 3, ...); or
+# choose 'replace: drop' (the synthetic table lacks it) or 'replace: id' (numbers 1, 2, 3, ...), and
+# write 'provenance: declared' where you agree with the reason, which is published; or
 # take it out of the list and make it 'person: {{column: ..., max_rows: ...}}', if it says whose row
 # it is; or describe it in 'columns' with categories that you know from documentation.
 """
@@ -746,12 +773,14 @@ def _left_out(entry: Any) -> tuple[LeftOut, ...]:
     if entry is None:
         return ()
     fits = isinstance(entry, Mapping) and all(
-        about is None or (isinstance(about, Mapping) and not set(about) - {"reason", "replace"})
+        about is None
+        or (isinstance(about, Mapping) and not set(about) - {"reason", "replace", "provenance"})
         for about in entry.values()
     )
     if not fits:
         raise SchemaError(
-            f"left_out ({_shown(entry)}) must be a mapping of columns to reason and replace"
+            f"left_out ({_shown(entry)}) must be a mapping of columns to reason, replace and "
+            "provenance"
         )
     return tuple(
         LeftOut(str(name), **{k: v for k, v in (about or {}).items() if v is not None})
@@ -902,7 +931,8 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
         known = pd.to_datetime(known)
     values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else known
     if any(isinstance(v, str) and odd_character(v, spaces=True) for v in values):
-        return LeftOut(name, "a value holds a control character, which a schema cannot list")
+        why = "a value holds a control character, which a schema cannot list"
+        return LeftOut(name, why, provenance="drafted")
     shared: dict[str, Any] = {"name": name, "missing": missing, "provenance": "drafted"}
     if known.empty:  # nothing to see: one placeholder of the column's dtype beside "missing"
         if pd.api.types.is_datetime64_any_dtype(known.dtype):
@@ -930,7 +960,7 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
         known = known[~once.duplicated().to_numpy()]
     reason = identifiers.why_left_out(name, known)
     if reason is not None:
-        return LeftOut(name, reason)
+        return LeftOut(name, reason, provenance="drafted")
     if pd.api.types.is_numeric_dtype(known.dtype):
         return _draft_number(known.to_numpy(dtype=float), shared)
     return _draft_list(known, shared)

@@ -82,6 +82,8 @@ def truth_of(value: Any) -> bool | None:
 def moment_of(value: Any, text_format: str | None) -> np.datetime64:
     """A value as a moment in UTC, or NaT; texts by the format, without one as ISO 8601."""
     try:
+        if text_format is not None and isinstance(value, int | float | np.number):
+            value = _digits(value) or value  # a date such as 20200131 that was read as a number
         if isinstance(value, str):
             if text_format is None:
                 value = datetime.fromisoformat(value)
@@ -114,17 +116,35 @@ def numbers_of(series: pd.Series) -> NDArray[np.float64]:
     return np.fromiter(map(number_of, values), dtype=float, count=len(values))
 
 
+def _digits(value: Any) -> str | None:
+    """The text of a whole number."""
+    number = number_of(value)
+    return str(int(number)) if math.isfinite(number) and number == int(number) else None
+
+
+def bound_of(value: Any, text_format: str | None) -> np.datetime64:
+    """A bound of dates, or NaT: texts as ISO 8601, else by the format of the column's own texts.
+
+    Nothing is guessed: 05.02.2022 is no date without a format.
+    """
+    moment = moment_of(value, None)
+    return moment_of(value, text_format) if np.isnat(moment) and text_format else moment
+
+
 class Positions:
     """The position of a value in a closed list of categories; -2 if it is in none.
 
     A text is first looked for as it is, then as the number or truth value that it spells, so that
     the texts of a file are the categories 1 and True where these are listed, and "007" is not 7.
+    A whole number is looked for as a text, too: a reader of files may have made 1 of "1".
 
     Examples
     --------
     >>> where = Positions((1, "1.0", "x"))
     >>> [where.of(v) for v in ("1", 1.0, "1.0", True, "2", [1])]
     [0, 0, 1, 0, -2, -2]
+    >>> Positions(("1", "007")).of(1), Positions(("1", "007")).of(7)
+    (0, -2)
     """
 
     def __init__(self, categories: Collection[Any]) -> None:
@@ -140,6 +160,8 @@ class Positions:
         if found is None and self._spelt and isinstance(value, str):
             number: float | bool = TRUTHS[value] if value in TRUTHS else number_of(value)
             found = self._listed.get(number)
+        if found is None and not isinstance(value, str):
+            found = self._listed.get(_digits(value))
         return -2 if found is None else found
 
 

@@ -9,12 +9,14 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
+from zipfile import is_zipfile
 
 import numpy as np
 import pandas as pd
 import typer
 from rich.table import Column, Table
 
+from copula_shirley.api import load
 from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import SettingError
 from copula_shirley.schema import Schema
@@ -25,6 +27,8 @@ from evaluation.metrics import evaluate, verdict
 from evaluation.plots import plot_evaluation
 from evaluation.result import jsonable
 
+#: What must be said beside figures of real rows.
+EXACT = "They are computed from the real rows without noise, and no label covers them"
 #: Heading of each part of the table, with the first letters of its metrics.
 PARTS = {
     "Likeness": ("ks", "spearman", "tvd", "detection", "propensity", "coverage", "validity"),
@@ -38,7 +42,9 @@ def evaluate_files(
     train: Annotated[Path, typer.Option(help="Rows that the generator learned from.")],
     test: Annotated[Path, typer.Option(help="Rows that it never saw.")],
     synthetic: Annotated[Path, typer.Option(help="Its synthetic rows.")],
-    schema: Annotated[Path, typer.Option(help="Declared domain (YAML); see 'shirley schema'.")],
+    schema: Annotated[
+        Path, typer.Option(help="Declared domain (YAML), or a model file for the one it bought.")
+    ],
     task: Annotated[
         list[str] | None,
         typer.Option(help="binary=COLUMN, multiclass=COLUMN, regression=COLUMN; repeatable."),
@@ -65,17 +71,24 @@ def evaluate_files(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Repeatable figures.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads of XGBoost (default 1).")] = None,
+    on_unknown: Annotated[
+        str, typer.Option(help="Real values off the schema: refuse or clip.")
+    ] = "refuse",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the JSON.")] = False,
 ) -> None:
     """Score a synthetic table against real rows, and attack it."""
     check_apart([train, test, synthetic, schema], [output, plot])
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise SettingError(f"plot ({str(plot)!r}) must end in .png, .svg or .pdf")
-    declared = Schema.read(schema)
+    if on_unknown not in ("refuse", "clip"):
+        raise SettingError(f"on_unknown ({on_unknown!r}) must be refuse or clip")
+    declared = load(schema).schema_ if is_zipfile(schema) else Schema.read(schema)
     tables = {
         role: read_table(path, declared, missing or ())
         for role, path in (("train", train), ("test", test), ("synthetic", synthetic))
     }
+    for role in ("train", "test") if on_unknown == "clip" else ():
+        tables[role] = declared.clipped(tables[role], declared.names)
     # opened first, so that a folder that cannot be written to shows before the work
     with ExitStack() as files:
         json_file = files.enter_context(atomic_path(output))
@@ -98,12 +111,12 @@ def evaluate_files(
             ),
         )
         sizes = {role: len(table) for role, table in tables.items()}
-        json_file.write_text(to_json(frame, rows=sizes, seed=seed), encoding="utf-8")
+        json_file.write_text(to_json(frame, note=EXACT, rows=sizes, seed=seed), encoding="utf-8")
         if plot and plot_file:
             plot_evaluation(frame, plot_file, plot.suffix.lstrip(".").lower())
     if not quiet:
         screen.print(_table(frame))
-        messages.print(f"Figures written to {plain(output)}", soft_wrap=True)
+        messages.print(f"Figures written to {plain(output)}. {EXACT}", soft_wrap=True)
         if plot is not None:
             messages.print(f"Drawn to {plain(plot)}", soft_wrap=True)
 

@@ -187,7 +187,7 @@ def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool) -> 
     if not table.columns.is_unique:
         twice = table.columns[table.columns.duplicated()][0]
         raise SchemaError(f"column {twice!r} stands twice in {role}; names must differ")
-    table = schema.with_other(table)
+    table = schema.clipped(table, [c.name for c in schema if c.provenance == "drafted"])
     numbers, outside = {}, {}
     for column in schema:
         series = table[column.name]

@@ -84,8 +84,10 @@ def test_a_draft_that_was_only_marked_as_declared_is_refused(shirley: Shirley) -
 
 def know_the_kinds() -> None:
     text = Path("schema.yaml").read_text(encoding="utf-8")
-    known = text.replace("provenance: drafted", "provenance: private")
-    Path("schema.yaml").write_text(known, encoding="utf-8")
+    head, columns = text.split("\ncolumns:")
+    left = head.replace("provenance: drafted", "provenance: declared")
+    known = columns.replace("provenance: drafted", "provenance: private")
+    Path("schema.yaml").write_text(f"{left}\ncolumns:{known}", encoding="utf-8")
 
 
 def test_bought_domains_need_no_flag_where_kinds_are_known(shirley: Shirley) -> None:

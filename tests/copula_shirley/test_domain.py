@@ -372,8 +372,16 @@ def test_cells_by_hand(column: Column, first: list[float], last: list[float], st
         ({"kind": "continuous", "minimum": 0, "maximum": 9, "resolution": 0.5}, 18),
         ({"kind": "continuous", "minimum": 0, "maximum": 9, "resolution": 0.01}, 100),
         ({"kind": "continuous", "minimum": 0, "maximum": 9, "resolution": 50}, 1),
-        ({"kind": "datetime", "minimum": "2020", "maximum": "2021", "resolution": "1D"}, 367),
-        ({"kind": "datetime", "minimum": "2020", "maximum": "2021"}, 100),
+        (
+            {
+                "kind": "datetime",
+                "minimum": "2020-01-01",
+                "maximum": "2021-01-01",
+                "resolution": "1D",
+            },
+            367,
+        ),
+        ({"kind": "datetime", "minimum": "2020-01-01", "maximum": "2021-01-01"}, 100),
     ],
 )
 def test_the_number_of_cells_that_a_schema_does_not_name(

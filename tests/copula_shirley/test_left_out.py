@@ -79,7 +79,7 @@ def test_they_come_back_from_yaml() -> None:
     [
         (["a"], r"left_out \(\['a'\]\) must be a mapping"),
         ({"a": {"replace": "fake"}}, r"column 'a': replace \('fake'\) must be drop or id"),
-        ({"a": {"why": "x"}}, "must be a mapping of columns to reason and replace"),
+        ({"a": {"why": "x"}}, "must be a mapping of columns to reason, replace and provenance"),
         ({"a": {"reason": "x\ny"}}, r"column 'a': reason .* must be a printable text"),
         ({"a": {"reason": "x" * 201}}, "at most 200 letters"),
         ({"b": None}, "column 'b' must be named once"),
@@ -120,7 +120,9 @@ def test_the_card_tells_sizes_sources_and_what_was_left_out(tmp_path: Path) -> N
     assert card["person"] == {
         "max_rows": 3, "domain": "declared", "source": "ward rules", "as_drafted": False,
     }  # fmt: skip
-    assert card["left_out"][1] == {"name": "no", "reason": "numbers of records", "replace": "id"}
+    assert card["left_out"][1] == {
+        "name": "no", "reason": "numbers of records", "replace": "id", "provenance": "declared",
+    }  # fmt: skip
     page = card_html(card)
     for text in ("census 2019, p. 4", "source not stated", "ward rules", "e-mail addresses"):
         assert text in page, text

@@ -14,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from copula_shirley import Column, PrivateVine, Schema, SchemaError, read_table, tape
+from copula_shirley import Column, PrivateVine, Schema, SchemaError, SettingError, read_table, tape
+from copula_shirley.conditions import conditions
+from copula_shirley.domain import to_numbers
 from copula_shirley.private_domain import STORAGES, RawRecords
 from copula_shirley.schema import KINDS
 from copula_shirley.values import (
@@ -224,7 +226,10 @@ def test_kinds_that_nobody_declared_are_unprotected() -> None:
 def test_a_drafted_kind_is_unprotected_though_its_bounds_are_bought() -> None:
     table = pd.DataFrame({"x": [1, 2, 3] * 100})
     model = PrivateVine(domain="private").fit(table, Schema.draft(table))
-    assert model.ledger_.domains == {"x": "private"} and model.ledger_.proved is None
+    assert model.ledger_.domains == {"x": "drafted"} and model.ledger_.proved is None
+    # nor does the schema of the model forget it
+    again = PrivateVine(domain="private").fit(table, Schema.from_yaml(model.schema_.to_yaml()))
+    assert again.ledger_.proved is None
 
 
 @pytest.mark.parametrize("column", [c for c in COLUMNS if c.provenance == "private"], ids=str)
@@ -270,7 +275,7 @@ def test_people_are_told_apart_or_refused() -> None:
     many = pd.DataFrame({"x": [True, True], "who": [2.0**53, 2.0**53 + 2]})
     with pytest.raises(SchemaError, match="'who': numbers of people"):
         schema.validate(many)
-    with pytest.raises(SchemaError, match="'who': people must be"):
+    with pytest.raises(SchemaError, match="'who': every row"):
         schema.validate(many.assign(who=objects([[1], [2]])))
     with pytest.raises(SchemaError, match="'who': every row"):
         schema.validate(many.assign(who=objects(["a", Decimal("sNaN")])))
@@ -290,3 +295,78 @@ def test_a_cache_of_texts_has_an_end() -> None:
     cache = Cache(str.upper)
     cache.MOST = 2
     assert [cache[text] for text in "abcab"] == list("ABCAB") and len(cache) == 2
+
+
+#: Columns with a category that takes unknown ones, and frames of every dtype that pandas has.
+CLIPPED = [
+    Column("x", "categorical", categories=(0, 1, 9), other=9, missing=True),
+    Column("x", "categorical", categories=(0, 1, "1", "other"), other="other", missing=True),
+    Column("x", "categorical", categories=("0", "1", "9"), other="9", missing=True),
+    Column("x", "integer", minimum=0, maximum=9, missing=True),
+    Column("x", "continuous", minimum=0.5, maximum=9, missing=True),
+]
+TYPED = [
+    pd.Series(["0", "1", None, "77"], dtype=pd.CategoricalDtype(["0", "1", "77"])),
+    pd.Series([0, 1, None, 77], dtype="category"),
+    pd.Series([0, 1, 1, 77], dtype="Sparse[int64]"),
+    pd.Series([0, 1, None, 77], dtype="Int64"),
+    pd.Series([0, 1, 1, 77], dtype="uint8"),
+    pd.Series([0, 1, 1, -77], dtype="int8"),
+    pd.Series([0, 1.0, None, 77]),
+    pd.Series(["0", "1", None, "77"], dtype="str"),
+    pd.Series([False, True, None, 77], dtype=object),
+]
+
+
+@pytest.mark.parametrize("typed", TYPED, ids=lambda s: str(s.dtype))
+@pytest.mark.parametrize("column", CLIPPED, ids=str)
+def test_a_clipped_row_changes_no_other(column: Column, typed: pd.Series) -> None:
+    """A cast back to categories made missing values of all that only read like a category."""
+    schema, numbers = Schema((column,)), []
+    for rows in (typed, typed.iloc[:-1]):
+        table = schema.validate(pd.DataFrame({"x": rows}), on_unknown="clip")
+        numbers.append(to_numbers(column, table["x"]))
+    assert numbers[0][:-1].tolist() == numbers[1].tolist()
+
+
+def test_errors_of_the_entrance_quote_nothing() -> None:
+    schema = Schema((Column("x", "boolean"),), person="who", max_rows=2)
+    table = pd.DataFrame({"x": [True] * 4, "who": objects([True, "é", True, "secret \ud800"])})
+    assert len(schema.validate(table)) == 4
+    bad = pd.DataFrame({"x": [True], "who": objects([("secret", 1)])})
+    with pytest.raises(SchemaError, match="every row must name its person") as caught:
+        schema.validate(bad)
+    assert caught.value.__context__ is None
+
+
+def test_dates_are_read_by_their_format_and_never_guessed() -> None:
+    """05.02.2022 was the second of May where a day could be a month."""
+    day = {"format": "%d.%m.%Y", "resolution": "1D"}
+    column = Column("x", "datetime", minimum="01.02.2021", maximum="05.12.2023", **day)
+    assert (column.minimum, column.maximum) == (
+        pd.Timestamp("2021-02-01"),
+        pd.Timestamp("2023-12-05"),
+    )
+    found = conditions({"x": ("05.02.2022", "2022-02-06")}, Schema((column,)))["x"]
+    assert (found.low, found.high) == (369, 370)
+    with pytest.raises(SchemaError, match="must be a date or a time such as 2022-02-05"):
+        Column("x", "datetime", minimum="01.02.2021", maximum="2022-01-01")
+    with pytest.raises(SchemaError, match=r"format \('dd.mm.yyyy'\) must be such as"):
+        Column("x", "datetime", minimum="2021-01-01", maximum="2022-01-01", format="dd.mm.yyyy")
+
+
+def test_numbers_that_a_reader_made_of_texts_are_found() -> None:
+    column = Column("x", "categorical", categories=("1", "007"))
+    assert to_numbers(column, pd.Series([1, 1.0])).tolist() == [0, 0]
+    assert moment_of(20200131, "%Y%m%d") == moment_of("2020-01-31", None)
+
+
+def test_two_fits_of_one_object_at_once_are_refused() -> None:
+    table, schema = pd.DataFrame({"x": [1, 2] * 50}), Schema.of_kinds({"x": "integer"})
+    model = PrivateVine(domain="private", random_state=0)
+
+    def again(*_: Any) -> None:
+        with pytest.raises(SettingError, match="is being fitted"):
+            model.fit(table, schema)
+
+    assert model.fit(table, schema, progress=again).ledger_.proved is not None
