@@ -18,8 +18,12 @@ without rho, and in mu for claims in rho.
 - *claim refuted*: a bound at a much higher confidence is above what the claim allows. Over all
   pairs, boxes and quantities of an audit a true claim is refuted with a chance below
   ``FALSE_ALARM``, 1 in 1,000.
+- *ledger refuted*: the noise of the answers is not the one that the ledger states
+  (``evaluation.answers``), or the transcript states another. The proof does not hold then; what
+  privacy is left is not known. That has a share of the same 1 in 1,000.
 - *consistent (up to what this audit can see)*: no bound is above, and there was power: half of the
-  control's claim or more was seen, and weaker noise would have been noticed. That is no proof.
+  control's claim or more was seen, and weaker noise in all answers that were asked here would have
+  been noticed. That is no proof; ``not_exercised`` lists what was not asked or not looked at.
 - *inconclusive: no power*: no bound is above, and nobody should have expected one.
 - *inconclusive*: a bound at 95 % is above the claim, or the control was refuted.
 
@@ -40,13 +44,16 @@ from pathlib import Path
 from typing import Any
 
 from copula_shirley.errors import ArtefactError, SettingError
+from evaluation.answers import examine_noise
 from evaluation.bounds import CONFIDENCE
 from evaluation.claims import Claim, claim_of
 from evaluation.control import controls
-from evaluation.evidence import BOXES, Evidence
+from evaluation.evidence import BOXES, Evidence, stage_of
 from evaluation.findings import (
     FALSE_ALARM,
+    FALSE_LEDGER,
     REFUTED,
+    UNKNOWN_POWER,
     Finding,
     Power,
     examine,
@@ -60,9 +67,10 @@ from evaluation.fits import (
     Fit,
     fit_once,
     guess_once,
+    noise_once,
     run_all,
 )
-from evaluation.neighbours import DEFAULT_PAIRS, Canaries, Pair, built_in
+from evaluation.neighbours import DEFAULT_PAIRS, Canaries, Pair, Questions, built_in
 from evaluation.result import jsonable
 
 #: Fewer runs a side show nothing.
@@ -71,6 +79,7 @@ LEAST_RUNS = 40
 DEFAULT_RUNS = 400
 #: Where a generator states no relation, that of the thesis.
 DEFAULT_RELATION = "replace-one"
+NO_TRANSCRIPT = "the generator keeps no transcript of noisy answers"
 HERE = Path(__file__).resolve().parent
 
 
@@ -91,6 +100,12 @@ class Audit:
     about: dict[str, Any] = field(default_factory=dict)
     #: Of controls with less noise.
     weaker: list[dict[str, Any]] = field(default_factory=list)
+    #: Stages for which a ledger was charged in any fit.
+    asked: list[str] = field(default_factory=list)
+    #: What the generator may ask and was not asked, or was not looked at, in words.
+    not_exercised: list[str] = field(default_factory=list)
+    #: What is wrong in the ledgers.
+    faults: list[str] = field(default_factory=list)
 
     @property
     def lower_bound(self) -> float:
@@ -104,8 +119,8 @@ class Audit:
 
     @property
     def refuted(self) -> bool:
-        """Whether the verdict is that the claim is refuted."""
-        return self.verdict == REFUTED
+        """Whether the verdict is that the claim, or the ledger that proves it, is refuted."""
+        return self.verdict in (REFUTED, FALSE_LEDGER)
 
     def bound(self, box: str) -> float | None:
         """The largest lower bound on epsilon of one box."""
@@ -142,6 +157,9 @@ class Audit:
                 "control": [asdict(f) for f in self.control],
                 "power": {**asdict(self.power), "enough": self.power.enough},
                 "weaker_controls": self.weaker,
+                "asked": self.asked,
+                "not_exercised": self.not_exercised,
+                "ledger_faults": self.faults,
                 "notes": self.notes,
                 "seconds": self.seconds,
                 "versions": versions(),
@@ -233,7 +251,10 @@ def audit(
             raise SettingError("box ('white') must be black: the generator says not what it saves")
         boxes = tuple(box for box in boxes if box != "white")
         notes.append("no white box: the generator does not say what it would save")
-    pairs, more = _with_transcript(factory, pairs, None if secure else seed, boxes, keep)
+    keeps = bool(probed.stated and probed.stated["transcript"])
+    pairs, more = _with_transcript(
+        factory, pairs, None if secure else seed, boxes, keep, keeps=keeps
+    )
     notes += more
     place = (
         None
@@ -255,10 +276,13 @@ def audit(
     )
     notes += _raised(pairs, fits)
     gaussian = [_all_gaussian([*fits[i, 0], *fits[i, 1]]) for i in range(len(pairs))]
-    events = [i for i, tested in enumerate(pairs) if not isinstance(tested, Canaries)]
-    looks = len(events) * len(boxes) + len(pairs) - len(events)
+    canaries = sum(isinstance(tested, Canaries) for tested in pairs)
+    events = sum(not isinstance(tested, Canaries | Questions) for tested in pairs)
+    looks = events * len(boxes) + canaries
     guesses, findings = None, []
     for i, tested in enumerate(pairs):
+        if isinstance(tested, Questions):
+            continue
         own = replace(claim, gaussian=claim.gaussian and gaussian[i])
         if isinstance(tested, Canaries):
             guesses = tested.count
@@ -270,7 +294,9 @@ def audit(
             findings += examine(first, second, own, tested.name, box, looks)
     claim = replace(claim, gaussian=claim.gaussian and all(gaussian))
     control, power, weaker = controls(claim, runs, seed, looks, guesses, events=bool(events))
-    verdict, reason = judge(findings, control, power)
+    everything = [fit for several in fits.values() for fit in several]
+    asked, not_exercised, faults = _exercised(everything, boxes)
+    verdict, reason = judge(findings, control, power, faults)
     return Audit(
         generator=name or getattr(factory, "__name__", type(factory).__name__),
         claim=claim,
@@ -284,6 +310,9 @@ def audit(
         seconds=time.perf_counter() - started,
         about={"pairs": [p.name for p in pairs], "boxes": list(boxes), "seed": seed},
         weaker=list(weaker),
+        asked=asked,
+        not_exercised=not_exercised,
+        faults=faults,
     )
 
 
@@ -336,20 +365,24 @@ def _with_transcript(
     seed: int | None,
     boxes: Sequence[str],
     keep: Callable[[str], bool] | None,
+    *,
+    keeps: bool = True,
 ) -> tuple[list[Pair], list[str]]:
-    """The pairs without the canaries that cannot be guessed about, and what to say of those."""
+    """The pairs without those that cannot be looked at, and what to say of those."""
     left, notes = [], []
     for pair in pairs:
         why = ""
-        if isinstance(pair, Canaries):
+        if isinstance(pair, Canaries | Questions):
             if "white" not in boxes or keep is not None:
                 why = "they are guessed from the whole white box"
+            elif isinstance(pair, Canaries):
+                why = _why_not(guess_once(factory, pair, seed))
+            elif not keeps:
+                why = NO_TRANSCRIPT
             else:
-                tried = guess_once(factory, pair, seed)
-                if tried.error is not None:
-                    why = f"the generator fails on them: {tried.error}"
-                elif not tried.boxes:
-                    why = "the generator keeps no transcript of noisy answers"
+                why = _why_not(noise_once(factory, pair.second, pair.schema, seed))
+        if isinstance(pair, Questions) and len(pairs) == 1:
+            why = why or "no table is told from another by it"
         if why and len(pairs) == 1:
             raise SettingError(f"pair ({pair.name!r}) must be another: {why}")
         if why:
@@ -357,6 +390,33 @@ def _with_transcript(
         else:
             left.append(pair)
     return left, notes
+
+
+def _why_not(tried: Fit) -> str:
+    """Why a pair that needs a transcript cannot be looked at."""
+    if tried.error is not None:
+        return f"the generator fails on them: {tried.error}"
+    return "" if tried.boxes or tried.noise else NO_TRANSCRIPT
+
+
+def _exercised(fits: Sequence[Fit], boxes: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Stages that were asked; what was not exercised, in words; what is wrong in the ledgers."""
+    stated = [fit.stated for fit in fits if fit.stated]
+    asked = {stage for ledger in stated for stage in ledger["asked"]}
+    may_ask = next((ledger["may_ask"] for ledger in stated if ledger["may_ask"]), None)
+    noises = [fit.noise for fit in fits if fit.noise]
+    faults, seen = examine_noise(noises)
+    seen = {stage_of(stage) for stage in seen}
+    left = [stage for stage in may_ask or () if stage not in asked]
+    if may_ask is None:
+        left.append("what this generator may ask of other tables, which is not known here")
+    if noises:
+        left += [f"{stage} (asked, but the noise was not seen)" for stage in sorted(asked - seen)]
+    elif asked:
+        left.append("the noise itself (the rows behind the answers were recounted in no fit)")
+    if "black" in boxes:
+        left.append(UNKNOWN_POWER)
+    return sorted(asked), left, faults
 
 
 def _all_gaussian(fits: Sequence[Fit]) -> bool:
@@ -369,6 +429,8 @@ def _check_pairs(
 ) -> None:
     """Refuse a pair on which the generator fails on either side, before all the runs are made."""
     for pair in pairs:
+        if isinstance(pair, Questions):
+            continue
         tried = [
             fit_once(factory, table, pair.schema, pair.differing(), seed, boxes, 1)
             for table in pair.tables

@@ -1,7 +1,7 @@
 """``shirley audit``: test the privacy claim of a generator, from the command line.
 
-Exit code 1 says that the claim is refuted, so that a pipeline can stop on it; 0 that it is
-consistent or that the audit is inconclusive; 2 that the input is wrong.
+Exit code 1 says that the claim, or the ledger that proves it, is refuted, so that a pipeline can
+stop on it; 0 that it is consistent or that the audit is inconclusive; 2 that the input is wrong.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ from copula_shirley.schema import Schema, load_yaml
 from copula_shirley.terminal import assignment, check_apart, messages, plain, progress_bars, screen
 from evaluation.audit import DEFAULT_RELATION, DEFAULT_RUNS, Audit, audit, probe
 from evaluation.claims import claim_of
-from evaluation.findings import FALSE_ALARM, INCONCLUSIVE, NO_POWER, REFUTED
+from evaluation.findings import FALSE_ALARM, FALSE_LEDGER, INCONCLUSIVE, NO_POWER, REFUTED
 from evaluation.fits import SAMPLE_ROWS
 from evaluation.neighbours import DEFAULT_PAIRS, PAIRS, Pair, read_pair
 
-STYLES = {REFUTED: "red", INCONCLUSIVE: "yellow", NO_POWER: "yellow"}
+STYLES = {REFUTED: "red", FALSE_LEDGER: "red", INCONCLUSIVE: "yellow", NO_POWER: "yellow"}
+
+#: Faults of ledgers that are printed; the JSON has all.
+MOST_FAULTS = 3
 
 
 @dataclass(frozen=True)
@@ -208,19 +211,24 @@ def show(result: Audit) -> None:
         ("claim", f"{claim} ({_who(claim.source)}); proved: {claim.proved or 'nothing'}"),
         ("lower bound", f"{_bounds(result)} with confidence 95 %"),
         ("ceiling", f"epsilon {result.ceiling:.3g}: what {result.runs} runs a table can show"),
-        ("power", str(result.power)),
+        ("power", f"released numbers: {result.power}"),
         (
             "false alarms",
             f"a true claim is refuted in less than 1 of {1 / FALSE_ALARM:,.0f} audits",
         ),
+        ("asked", ", ".join(result.asked) or "not known: no ledger names what was asked"),
     ]
     for heading, text in lines:
         screen.print(f"{heading:>12}: {plain(text)}", soft_wrap=True, highlight=False)
     for text in result.notes:
         screen.print(f"{'note':>12}: {plain(text)}", soft_wrap=True, highlight=False)
+    for text in result.faults[:MOST_FAULTS]:
+        screen.print(f"{'ledger':>12}: {plain(text)}", soft_wrap=True, highlight=False)
     style = STYLES.get(result.verdict, "green")
     said = f"[bold {style}]{result.verdict}[/]: {plain(result.reason)}"
     screen.print(f"{'verdict':>12}: {said}", soft_wrap=True, highlight=False)
+    left = "; ".join(result.not_exercised) or "nothing that this generator may ask"
+    screen.print(f"not exercised: {plain(left)}", soft_wrap=True, highlight=False)
 
 
 def _bounds(result: Audit) -> str:

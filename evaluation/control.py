@@ -30,7 +30,7 @@ from evaluation.bounds import (
 )
 from evaluation.claims import Claim
 from evaluation.evidence import Evidence
-from evaluation.findings import FALSE_ALARM, HALF, Finding, Power, examine, examine_guesses
+from evaluation.findings import BOUNDS_ALARM, HALF, Finding, Power, examine, examine_guesses
 
 CELLS = 8
 #: Rows in each cell; noise does not depend on it.
@@ -159,7 +159,7 @@ def runs_needed(claim: Claim, runs: int, looks: int, guesses: int | None) -> int
     claimed = claim.epsilon if claim.rho is None else mu
     # of the best event: P(Laplace noise >= 0), or P(Gaussian noise >= -1/2)
     chance = 1 / (1 + math.exp(-claim.epsilon)) if pure else float(norm.cdf(mu / 2))
-    strict = FALSE_ALARM / (looks * len(claim.tests()))
+    strict = BOUNDS_ALARM / (looks * len(claim.tests()))
     while runs < MOST_RUNS:
         runs *= 2
         seen = _expected(claim, chance, runs, (1 - CONFIDENCE) / looks, guesses)

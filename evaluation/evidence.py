@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -27,6 +28,7 @@ import pandas as pd
 
 from copula_shirley import domain
 from copula_shirley.privacy import Ledger
+from copula_shirley.private_vine import PrivateVine
 from copula_shirley.schema import Schema
 
 BOXES = ("white", "black")
@@ -205,8 +207,25 @@ def _pairs(
 # -- what a fit claims ------------------------------------------------------------------
 
 
-def stated(ledger: Any) -> dict[str, Any] | None:
-    """What a ledger states about the whole release, as plain values."""
+#: What PrivateVine may ask, by stage; trees from the second on are "higher trees".
+STAGES = (
+    "size", "ranges of cells", "margins", "margins again", "parts of cells", "target", "scores",
+    "tree 1", "scores of higher trees", "higher trees", "choice of tables",
+    "tables beyond the vine", "domain that is bought",
+)  # fmt: skip
+BOUGHT = ("categories", "magnitudes", "rest", "resolution")
+
+
+def stage_of(name: str) -> str:
+    """The stage of ``STAGES`` that a spend belongs to, or its own name."""
+    if name in BOUGHT:
+        return "domain that is bought"
+    return re.sub(r"\btree (?!1$)\d+$", "higher trees", name)
+
+
+def stated(generator: Any) -> dict[str, Any] | None:
+    """What the ledger of a fit states about the whole release, as plain values."""
+    ledger = getattr(generator, "ledger_", None)
     if not isinstance(ledger, Ledger):
         return None
     claimed, proved = ledger.claimed, ledger.proved
@@ -220,4 +239,7 @@ def stated(ledger: Any) -> dict[str, Any] | None:
         "neighbours": ledger.neighbours,
         "unit": ledger.unit,
         "rows_per_unit": ledger.rows_per_unit,
+        "asked": sorted({stage_of(spend.stage) for spend in ledger.spends}),
+        "may_ask": list(STAGES) if isinstance(generator, PrivateVine) else None,
+        "transcript": getattr(generator, "transcript_", None) is not None,
     }

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from evaluation.answers import LEDGER_ALARM
 from evaluation.bounds import (
     CONFIDENCE,
     ends,
@@ -19,13 +20,18 @@ from evaluation.events import Encoding, learn_event
 from evaluation.evidence import Evidence
 
 REFUTED = "claim refuted"
+FALSE_LEDGER = "ledger refuted"
 CONSISTENT = "consistent (up to what this audit can see)"
 INCONCLUSIVE = "inconclusive"
 NO_POWER = "inconclusive: no power"
+#: The controls release numbers; none draws rows.
+UNKNOWN_POWER = "drawn rows: no power is known, since there is no control for them"
 #: Of the claim, which an audit with power sees of its control.
 HALF = 0.5
-#: The chance with which an audit refutes a true claim is below this.
+#: The chance with which an audit refutes a true claim, or a ledger that is right, is below this.
 FALSE_ALARM = 1e-3
+#: Of that, what bounds have; the rest is for the noise of answers (``evaluation.answers``).
+BOUNDS_ALARM = FALSE_ALARM - LEDGER_ALARM
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ def examine(
         about = "nothing varies" if event is None else event.about
         hits = (0, 0) if event is None else event.hits(testing[0], testing[1])
         low, high = ends(count, (1 - CONFIDENCE) / looks)
-        strict = ends(count, FALSE_ALARM / (looks * len(tests)))
+        strict = ends(count, BOUNDS_ALARM / (looks * len(tests)))
         shown = Shown(
             reported=(float(low[hits[0]]), float(high[hits[1]])),
             strict=(float(strict[0][hits[0]]), float(strict[1][hits[1]])),
@@ -122,7 +128,7 @@ def examine_guesses(
     together only and need not share what may go wrong.
     """
     shares = [number / guesses for number in right]
-    alphas = ((1 - CONFIDENCE) / looks, FALSE_ALARM / looks)
+    alphas = ((1 - CONFIDENCE) / looks, BOUNDS_ALARM / looks)
     chances = [mean_lower(shares, alpha) for alpha in alphas]
     chances.append(mean_lower([1.0] * len(shares), alphas[0]))
     shown = Shown(*((chance, 1 - chance) for chance in chances))
@@ -225,17 +231,25 @@ class Power:
         text = f"of the control's {self.quantity} {self.claimed:.3g} it saw {self.seen:.3g} "
         text += f"({share:.0%}); with the same claim, "
         named = [", ".join(f"noise / {k}" for k in kind) for kind in (self.noticed, self.missed)]
-        text += f"{named[0] or 'no weaker noise'} would have been noticed"
+        text += f"{named[0] or 'no weaker noise'} in all answers that were asked here "
+        text += "would have been noticed"
         return text + (f", {named[1]} not" if named[1] and named[0] else "")
 
 
-def judge(findings: Sequence[Finding], control: Sequence[Finding], power: Power) -> tuple[str, str]:
-    """The verdict, and why."""
+def judge(
+    findings: Sequence[Finding],
+    control: Sequence[Finding],
+    power: Power,
+    faults: Sequence[str] = (),
+) -> tuple[str, str]:
+    """The verdict, and why; ``faults`` are what is wrong in the ledgers."""
     against = [f for f in findings if f.refuted]
     if any(f.refuted for f in control):
         return INCONCLUSIVE, "the control of known epsilon was refuted too: trust nothing here"
     if against:
         return REFUTED, _refutation(max(against, key=_excess))
+    if faults:
+        return FALSE_LEDGER, faults[0]
     above = [f for f in findings if f.limit is not None and f.quantity == "epsilon"]
     above = [f for f in above if f.bound > f.limit]  # type: ignore[operator]
     if above:
@@ -250,7 +264,11 @@ def judge(findings: Sequence[Finding], control: Sequence[Finding], power: Power)
         else:
             todo = f"more runs are needed, about {power.needed:,} a side (--runs {power.needed})"
         return NO_POWER, f"{power}; that is too blunt to test this claim: {todo}"
-    return CONSISTENT, f"no event was more telling than the claim allows; {power}"
+    boxes = {f.box for f in findings}
+    if boxes == {"black"}:
+        return NO_POWER, f"{UNKNOWN_POWER}, and nothing else was looked at"
+    text = f"no event was more telling than the claim allows; released numbers: {power}"
+    return CONSISTENT, f"{text}; {UNKNOWN_POWER}" if "black" in boxes else text
 
 
 def _excess(finding: Finding) -> float:

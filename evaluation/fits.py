@@ -17,7 +17,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,10 @@ from copula_shirley.api import Generator
 from copula_shirley.artefact import atomic_path
 from copula_shirley.classes import takes
 from copula_shirley.schema import Schema
+from evaluation.answers import noise_of, scales
 from evaluation.canaries import likelihoods
 from evaluation.evidence import Evidence, black_box, has_white_box, stated, white_box
-from evaluation.neighbours import Canaries, Pair
+from evaluation.neighbours import Canaries, Pair, Questions
 
 #: Given the random state, an unfitted generator.
 Factory = Callable[[int | None], Any]
@@ -51,6 +52,8 @@ class Fit:
     boxes: dict[str, Evidence]
     stated: dict[str, Any] | None
     error: str | None = None
+    #: Sums over the noise of its answers (``evaluation.answers``), where the rows are known.
+    noise: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ def fit_once(
             except Exception as error:
                 error_text = f"{type(error).__name__}: {error}"
                 found["black"] = Evidence(words={"raised": error_text})
-        return Fit(found, stated(getattr(generator, "ledger_", None)), error_text)
+        return Fit(found, stated(generator), error_text)
 
 
 def guess_once(factory: Factory, tested: Canaries, seed: int | None) -> Fit:
@@ -127,22 +130,44 @@ def guess_once(factory: Factory, tested: Canaries, seed: int | None) -> Fit:
     """
     rng = numpy.random.default_rng(None if seed is None else [0xCA9A21E5, seed])
     inside = rng.random(tested.count) < 0.5
-    guessed, ledger, error = numpy.zeros(tested.count, dtype=bool), None, None
+    guessed, ledger, error, noise = numpy.zeros(tested.count, dtype=bool), None, None, None
+    table = tested.drawn(inside)
     try:
         with prepared(seed), tape.recording() as record:
             generator = factory(seed)
-            _fit(generator, tested.drawn(inside), tested.schema)
-        ledger = stated(getattr(generator, "ledger_", None))
+            _fit(generator, table.copy(), tested.schema)
+        ledger = stated(generator)
         transcript = getattr(generator, "transcript_", None)
         if transcript is None or ledger is None:
             return Fit({}, ledger)
         queries = [question.query for question in record.questions]
-        guessed = likelihoods(tested, inside, queries, transcript.answers, ledger["zcdp"]) > 0
+        implied = scales(generator.ledger_, queries)
+        answers = list(transcript.answers)
+        if implied is not None and len(implied) == len(answers):
+            # not what the transcript states, which could mislead the attacker
+            answers = [replace(a, sigma=s) for a, (_, s) in zip(answers, implied, strict=True)]
+        noise = noise_of(generator, queries, table, tested.schema, seed)
+        guessed = likelihoods(tested, inside, queries, answers, ledger["zcdp"]) > 0
     except Exception as caught:
         error = f"{type(caught).__name__}: {caught}"
     right = float(numpy.sum(guessed == inside))
     evidence = Evidence({RIGHT: right, GUESSES: float(tested.count)})
-    return Fit({"white": evidence}, ledger, error)
+    return Fit({"white": evidence}, ledger, error, noise)
+
+
+def noise_once(factory: Factory, table: pd.DataFrame, schema: Schema, seed: int | None) -> Fit:
+    """Fit a fresh generator to a table that makes it ask, and keep the noise of its answers."""
+    try:
+        with prepared(seed), tape.recording() as record:
+            generator = factory(seed)
+            _fit(generator, table.copy(), schema)
+        ledger = stated(generator)
+        if ledger is None or not ledger["transcript"]:
+            return Fit({}, ledger)
+        queries = [question.query for question in record.questions]
+        return Fit({}, ledger, None, noise_of(generator, queries, table, schema, seed))
+    except Exception as caught:
+        return Fit({}, None, f"{type(caught).__name__}: {caught}")
 
 
 def _fit(generator: Any, table: pd.DataFrame, schema: Schema) -> None:
@@ -199,6 +224,7 @@ def run_all(
         for start in range(0, runs, CHUNK)
         for i, pair in enumerate(pairs)
         for side in (0, 1)
+        if start < CHUNK or not isinstance(pair, Questions)
     ]
     found: dict[tuple[int, int, int], list[Fit]] = {}
     total = sum(job.stop - job.start for _, job in todo)
@@ -242,7 +268,9 @@ def _chunk(
     fits = []
     for index in range(job.start, job.stop):
         state = None if seed is None else seed_of(seed, job.pair, job.side, index)
-        if isinstance(job.pair, Canaries):
+        if isinstance(job.pair, Questions):
+            fits.append(noise_once(factory, table, job.pair.schema, state))
+        elif isinstance(job.pair, Canaries):
             fits.append(guess_once(factory, job.pair, state))
         else:
             fits.append(fit_once(factory, table, job.pair.schema, records, state, boxes, rows))
@@ -257,6 +285,7 @@ def _write(path: Path, fits: Sequence[Fit]) -> None:
             "boxes": {box: [e.numbers, e.words] for box, e in fit.boxes.items()},
             "stated": fit.stated,
             "error": fit.error,
+            "noise": fit.noise,
         }
         for fit in fits
     ]
@@ -273,6 +302,7 @@ def _read(path: Path) -> list[Fit] | None:
                 {box: Evidence(*parts) for box, parts in entry["boxes"].items()},
                 entry["stated"],
                 entry["error"],
+                entry["noise"],
             )
             for entry in content
         ]

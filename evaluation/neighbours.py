@@ -20,6 +20,10 @@ fast. In each the *first* table holds the telling record:
 - ``canaries``: hundreds of records, each there or not by a coin of its own
   (``evaluation.canaries``); for generators that keep a transcript of noisy answers.
   ``canary-people`` has people of three rows.
+- ``questions``: no neighbours, but a table that is large enough to make PrivateVine ask for
+  innovations and parts of cells, and one of independent columns, on which no choice of tables is
+  sure. Only the noise of the answers is looked at (``evaluation.answers``), in twenty fits to each,
+  whatever the number of runs.
 """
 
 from __future__ import annotations
@@ -313,6 +317,36 @@ def canary_people(relation: str) -> Canaries:
     return canaries(relation, rows_each=3)
 
 
+@dataclass(frozen=True)
+class Questions(Pair):
+    """Two tables that make a generator ask."""
+
+    def __post_init__(self) -> None:
+        """There is nothing to tell apart."""
+
+    def differing(self) -> pd.DataFrame:
+        """No row."""
+        return self.first.iloc[:0]
+
+
+def questions(relation: str, rows: int = 60_000, few: int = 5_000) -> Questions:
+    """Columns that depend on the last and on the first one, and one of wide cells.
+
+    The second table has fewer rows, and each column in an order of its own.
+    """
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 10, rows)
+    columns = {"a": first}
+    for name, last in ("ba", "cb", "dc"):
+        near = (columns[last] + first) // 2 + rng.integers(-1, 2, rows)
+        columns[name] = np.where(rng.random(rows) < 0.8, near, rng.integers(0, 10, rows)).clip(0, 9)
+    columns["wide"] = first * 100 + rng.integers(0, 100, rows)
+    table = pd.DataFrame(columns)
+    schema = Schema((*_numbers("abcd"), *_numbers(["wide"], maximum=1023)))
+    second = pd.DataFrame({name: rng.permutation(table[name])[:few] for name in table})
+    return Questions("questions", table, second, schema, relation)
+
+
 #: Builders of the pairs by name; each takes the relation.
 PAIRS: dict[str, Callable[[str], Pair]] = {
     "outlier": outlier,
@@ -324,9 +358,18 @@ PAIRS: dict[str, Callable[[str], Pair]] = {
     "person": person,
     "canaries": canaries,
     "canary-people": canary_people,
+    "questions": questions,
 }
-#: Those whose unit is a row; the last only for generators with a transcript.
-DEFAULT_PAIRS = ("outlier", "tree-flip", "category", "duplicates", "missing", "canaries")
+#: Those whose unit is a row; the last two only for generators with a transcript.
+DEFAULT_PAIRS = (
+    "outlier",
+    "tree-flip",
+    "category",
+    "duplicates",
+    "missing",
+    "canaries",
+    "questions",
+)
 
 
 def built_in(name: str, relation: str) -> Pair:

@@ -47,7 +47,8 @@ def test_a_true_claim_has_exit_code_0(run: Run, tmp_path: Path) -> None:
     assert "consistent (up to what this audit can see)" in out
     for part in ("claim", "lower bound", "ceiling", "control", "power", "1 of 1,000 audits"):
         assert part in out
-    assert "with the same claim, noise / 2, noise / 4, noise / 8 would have been noticed" in out
+    assert "with the same claim, noise / 2, noise / 4, noise / 8 in all answers" in out
+    assert "asked: histogram\n" in out and "\nnot exercised: what this generator may ask" in out
     found = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert found["generator"] == "known_generators:NoisyHistogram" and found["runs"] == 600
     assert found["claim"]["epsilon"] == 1.0 and found["claim"]["source"] == "ledger"

@@ -29,7 +29,7 @@ def rows_of(table: pd.DataFrame) -> Counter[str]:
 
 
 @pytest.mark.parametrize("relation", NEIGHBOURS)
-@pytest.mark.parametrize("name", [name for name in PAIRS if "canar" not in name])
+@pytest.mark.parametrize("name", [n for n in PAIRS if "canar" not in n and n != "questions"])
 def test_built_in_pairs_are_neighbours(name: str, relation: str) -> None:
     pair = built_in(name, relation)
     first, second = (rows_of(table.convert_dtypes()) for table in pair.tables)
