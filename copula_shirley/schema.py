@@ -533,21 +533,24 @@ class Schema:
         Values that a draft did not list count as its ``other`` category in any case: its list is
         known to lack some (see ``draft``).
         """
-        table = table.copy(deep=False)
+        clipped: dict[str, pd.Series] = {}
         for name in names:
-            column, failed = self[name], ""
+            column, series, failed = self[name], table[name], ""
             clips = on_unknown == "clip" or (column.provenance == "drafted" and column.other)
             try:
-                if clips:
-                    table[name] = domain.clip(column, table[name])
-                domain.check(column, table[name], show_values)
+                found = domain.clip(column, series) if clips else series
+                domain.check(column, found, show_values)
+                if found is not series:
+                    clipped[name] = found
             except SchemaError:
                 raise
             except Exception as error:  # of pandas or Arrow; its text may quote a value
                 failed = type(error).__name__
             if failed:  # outside of the handler, so that no context carries the value
                 raise SchemaError(f"column {name!r}: its values cannot be read ({failed})")
-        return table
+        if not clipped:
+            return table
+        return pd.DataFrame({name: clipped.get(name, table[name]) for name in table.columns})
 
     def clipped(self, table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
         """The table with values off the domain at the nearest bound, or ``other``."""

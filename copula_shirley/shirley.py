@@ -360,7 +360,7 @@ class CopulaShirley(Generator):
                 "and the vine is fitted to raw ranks"
             )
         text += "; print(model.ledger_) says why, and so does README.md, 'The privacy label'"
-        warnings.warn(f"CopulaShirley: {text}", PrivacyWarning, stacklevel=4)
+        warnings.warn(f"CopulaShirley: {text}", PrivacyWarning, stacklevel=5)
 
     # -- Algorithm 4 -------------------------------------------------------------
 
