@@ -112,6 +112,7 @@ def test_noise_that_is_missing_in_the_cells_is_found(
     assert len(faults) == 1 and "times the noise that the transcript states" in faults[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"delta": 0.0}, {"target": "c2"}, {"truncation": 2}])
 @pytest.mark.parametrize("how", [smaller(5), spread_evenly], ids=["a fifth", "spread"])
 def test_so_it_is_with_other_settings(

@@ -116,6 +116,7 @@ def figures(result: Audit) -> Any:
     return result.findings, result.verdict
 
 
+@pytest.mark.slow
 def test_few_fits_have_no_power_and_are_kept(tmp_path: Path) -> None:
     shared: dict[str, Any] = {"runs": 40, "folder": tmp_path, "identity": "vine"}
     result = audit(vine(epsilon=0.1), "canaries", **shared)
@@ -125,6 +126,7 @@ def test_few_fits_have_no_power_and_are_kept(tmp_path: Path) -> None:
     assert figures(audit(vine(epsilon=0.1), "canaries", **shared)) == figures(result)
 
 
+@pytest.mark.slow
 def test_canaries_are_one_look_more(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
     for name in ("examine", "examine_guesses"):

@@ -35,7 +35,7 @@ def sleep(alive: int) -> None:
     os.read(alive, 1)
 
 
-@pytest.fixture(params=["copied", "spawned"])
+@pytest.fixture(params=["copied", pytest.param("spawned", marks=pytest.mark.slow)])
 def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server of either kind, whatever threads this process has."""
     monkeypatch.setattr(threading, "active_count", lambda: 1)
