@@ -244,6 +244,12 @@ class ReleaseLedger:
                 "data, so nothing is proved; declare them, or the kind alone with provenance "
                 "private, and buy the rest with domain 'private'"
             )
+        left = [column.name for column in schema.left_out if column.provenance == "drafted"]
+        if left:
+            raise BudgetError(
+                f"releases: that column {left[0]!r} is left out was drafted from the data, so "
+                "nothing is proved; set provenance: declared if you agree with the reason"
+            )
         if schema.person is not None and schema.person_provenance == "drafted":
             raise BudgetError(
                 "releases: the most rows per person were drafted from the data, so nothing is "

@@ -35,6 +35,7 @@ from copula_shirley.accounting import epsilon_of, rho_of
 from copula_shirley.api import find_generator
 from copula_shirley.card import sha256_of
 from copula_shirley.releases import HEAD, LARGEST_LEDGER, Cost, ReleaseLedger, total_of
+from copula_shirley.schema import LeftOut
 
 CAP = Budget(2.0, 1e-8)
 
@@ -139,6 +140,7 @@ def test_pure_epsilon_adds_up(tmp_path: Path) -> None:
 DRAFTED = Schema.draft(rows())
 ORDINAL = SETTINGS["copula-shirley"]
 PERSON = Schema(SCHEMA.columns, person="who", max_rows=2)
+LEFT = Schema(SCHEMA.columns, left_out=(LeftOut("mail", provenance="drafted"),))
 
 
 @pytest.mark.parametrize(
@@ -152,6 +154,7 @@ PERSON = Schema(SCHEMA.columns, person="who", max_rows=2)
         (lambda: PrivateVine(1.0, domain="private"), DRAFTED, "'age' were drafted"),
         (lambda: PrivateVine(1.0, neighbours="replace-one"), SCHEMA, "neighbours"),
         (lambda: PrivateVine(1.0), PERSON, "unit"),
+        (lambda: PrivateVine(1.0), LEFT, "'mail' is left out was drafted"),
         (lambda: PrivateVine(3.0), SCHEMA, "above the cap"),
         (find_generator("dp-histogram"), SCHEMA, "floating-point noise"),
     ],
