@@ -8,7 +8,7 @@ export MPLBACKEND := Agg
 .PHONY: run test test-all lint clean
 
 run: $(VENV)/installed
-	$(BIN)/python -m experiments
+	$(BIN)/python -m copula_shirley.experiments
 
 test: lint
 	$(BIN)/python -m pytest -n auto -m "not slow"

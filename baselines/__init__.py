@@ -1,8 +1,11 @@
 """Baseline generators behind the same contract as CopulaShirley."""
 
-from baselines.dp_copula import DPCopula
-from baselines.dp_histogram import DPHistogram
-from baselines.privbayes import PrivBayes
-from baselines.reference import Real, Uniform
+from copula_shirley.baselines.bayes import PrivBayes
+from copula_shirley.baselines.copula import DPCopula
+from copula_shirley.baselines.histogram import DPHistogram
+from copula_shirley.baselines.reference import Real, Uniform
+
+if __name__ != "copula_shirley.baselines":  # else its modules would be loaded twice
+    raise ImportError("import copula_shirley.baselines, not baselines")
 
 __all__ = ["DPCopula", "DPHistogram", "PrivBayes", "Real", "Uniform"]

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley import domain
-from copula_shirley.api import Generator
-from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
-from copula_shirley.mechanisms import NumpyNoise, check_mechanism
-from copula_shirley.privacy import ALL_ROWS, NEIGHBOURS, Budget, Ledger, check_epsilon
-from copula_shirley.schema import Column, Schema
+from copula_shirley.generator import Generator
+from copula_shirley.privacy.ledger import ALL_ROWS, NEIGHBOURS, Budget, Ledger, check_epsilon
+from copula_shirley.privacy.mechanisms import NumpyNoise, check_mechanism
+from copula_shirley.schema import domain
+from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.schema import Column, Schema
 
 #: Share of epsilon for the number of rows, where that is private (add/remove).
 SIZE_SHARE = 0.02

@@ -9,10 +9,10 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.artefact import atomic_path
-from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
-from copula_shirley.inspection import show_as_written
+from copula_shirley.files.model_file import atomic_path
+from copula_shirley.schema.domain import FloatArray
+from copula_shirley.trees import show_as_written
 
 #: Rounds of raking; the margins of a table are near the agreed ones after a few.
 RAKING_ROUNDS = 5

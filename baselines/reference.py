@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from copula_shirley import domain
-from copula_shirley.api import Generator, Progress, RandomState, Rows
-from copula_shirley.domain import FloatArray, Grid
-from copula_shirley.privacy import Ledger
-from copula_shirley.schema import Column, OnUnknown, Schema
+from copula_shirley.generator import Generator, Progress, RandomState, Rows
+from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.schema import domain
+from copula_shirley.schema.domain import FloatArray, Grid
+from copula_shirley.schema.schema import Column, OnUnknown, Schema
 
 
 class _Reference(Generator):

@@ -4,9 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from copula_shirley.api import Generator, load
-    from copula_shirley.card import card_of
-    from copula_shirley.card_page import card_html
     from copula_shirley.errors import (
         ArtefactError,
         BudgetError,
@@ -15,14 +12,17 @@ if TYPE_CHECKING:
         SettingError,
         ShirleyError,
     )
-    from copula_shirley.planning import Plan, plan
-    from copula_shirley.privacy import Budget, Ledger
-    from copula_shirley.private_vine import PrivateVine
-    from copula_shirley.releases import ReleaseLedger
-    from copula_shirley.schema import Column, Schema
-    from copula_shirley.shirley import CopulaShirley
-    from copula_shirley.tables import read_table
-    from copula_shirley.verify import verify_file
+    from copula_shirley.generator import Generator, load
+    from copula_shirley.privacy.ledger import Budget, Ledger
+    from copula_shirley.private_vine.generator import PrivateVine
+    from copula_shirley.private_vine.plan import Plan, plan
+    from copula_shirley.publish.card import card_of
+    from copula_shirley.publish.card_page import card_html
+    from copula_shirley.publish.releases import ReleaseLedger
+    from copula_shirley.publish.verify import verify_file
+    from copula_shirley.rows.tables import read_table
+    from copula_shirley.schema.schema import Column, Schema
+    from copula_shirley.thesis.generator import CopulaShirley
 
 __all__ = [
     "ArtefactError",
@@ -50,9 +50,9 @@ __all__ = [
 
 #: Where each name lives; it is imported when it is first asked for, since all take seconds.
 _PLACES = {
-    "api": ("Generator", "load"),
-    "card": ("card_of",),
-    "card_page": ("card_html",),
+    "generator": ("Generator", "load"),
+    "publish.card": ("card_of",),
+    "publish.card_page": ("card_html",),
     "errors": (
         "ArtefactError",
         "BudgetError",
@@ -61,14 +61,14 @@ _PLACES = {
         "SettingError",
         "ShirleyError",
     ),
-    "planning": ("Plan", "plan"),
-    "privacy": ("Budget", "Ledger"),
-    "private_vine": ("PrivateVine",),
-    "releases": ("ReleaseLedger",),
-    "schema": ("Column", "Schema"),
-    "shirley": ("CopulaShirley",),
-    "tables": ("read_table",),
-    "verify": ("verify_file",),
+    "private_vine.plan": ("Plan", "plan"),
+    "privacy.ledger": ("Budget", "Ledger"),
+    "private_vine.generator": ("PrivateVine",),
+    "publish.releases": ("ReleaseLedger",),
+    "schema.schema": ("Column", "Schema"),
+    "thesis.generator": ("CopulaShirley",),
+    "rows.tables": ("read_table",),
+    "publish.verify": ("verify_file",),
 }
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from copula_shirley import domain
-from copula_shirley.domain import FloatArray
 from copula_shirley.errors import ArtefactError
-from copula_shirley.margins import Margin
-from copula_shirley.schema import Column, Schema
+from copula_shirley.schema import domain
+from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.thesis.margins import Margin
 
 #: What stands in every header, and of which type.
 PARTS: dict[str, type] = {

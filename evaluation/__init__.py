@@ -4,12 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evaluation.comparison import Comparison
-    from evaluation.marginals import Binning, total_variation
-    from evaluation.membership import Membership, membership_inference
-    from evaluation.metrics import METRICS, Metric, evaluate, verdict
-    from evaluation.result import Result
-    from evaluation.statistics import kolmogorov_smirnov, spearman_drift
+    from copula_shirley.evaluation.attacks.membership import Membership, membership_inference
+    from copula_shirley.evaluation.comparison import Comparison
+    from copula_shirley.evaluation.metrics.marginals import Binning, total_variation
+    from copula_shirley.evaluation.metrics.registry import METRICS, Metric, evaluate, verdict
+    from copula_shirley.evaluation.metrics.statistics import kolmogorov_smirnov, spearman_drift
+    from copula_shirley.evaluation.result import Result
+
+if __name__ != "copula_shirley.evaluation":  # else its modules would be loaded twice
+    raise ImportError("import copula_shirley.evaluation, not evaluation")
 
 __all__ = [
     "evaluate",
@@ -26,20 +29,19 @@ __all__ = [
     "Binning",
 ]
 
-# Imported when they are asked for: pytest loads evaluation.pytest_plugin at every start, and must
-# not wait for classifiers.
+# Imported when they are asked for: the classifiers take seconds.
 _HOMES = {
     "comparison": ("Comparison",),
-    "marginals": ("Binning", "total_variation"),
-    "membership": ("Membership", "membership_inference"),
-    "metrics": ("METRICS", "Metric", "evaluate", "verdict"),
+    "metrics.marginals": ("Binning", "total_variation"),
+    "attacks.membership": ("Membership", "membership_inference"),
+    "metrics.registry": ("METRICS", "Metric", "evaluate", "verdict"),
     "result": ("Result",),
-    "statistics": ("kolmogorov_smirnov", "spearman_drift"),
+    "metrics.statistics": ("kolmogorov_smirnov", "spearman_drift"),
 }
 
 
 def __getattr__(name: str) -> Any:
     for module, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"evaluation.{module}"), name)
-    raise AttributeError(f"module 'evaluation' has no attribute {name!r}")
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,7 @@
 """Training, test and synthetic rows side by side, as numbers of the public domain.
 
-Numbers are those of ``copula_shirley.domain``: categories are their place in the declared list,
+Numbers are those of ``copula_shirley.schema.domain``: categories are their place in the declared
+list,
 dates their steps since the declared minimum, a missing value is ``-inf``. Synthetic rows may hold
 what the schema does not allow, and are scored all the same: an unknown category is a category of
 its own after the declared ones, a number out of bounds stays what it is, and such values fall
@@ -19,12 +20,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley import domain
-from copula_shirley.api import RandomState, generator_of
-from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SchemaError, SettingError
-from copula_shirley.schema import Column, Schema
-from evaluation.plain import check_positive
+from copula_shirley.evaluation.attacks.plain import check_positive
+from copula_shirley.generator import RandomState, generator_of
+from copula_shirley.schema import domain
+from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.schema import Column, Schema
 
 TASKS = ("binary", "multiclass", "regression")
 #: How classifiers are trained: 100 trees of depth 6, or the 512 of depth 64 of the thesis.

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from copula_shirley.inspection import show_as_written
-from evaluation.result import pair
+from copula_shirley.evaluation.result import pair
+from copula_shirley.trees import show_as_written
 
 #: What is drawn: per column on the left, per pair on the right.
 BARS = {"ks": "Kolmogorov-Smirnov", "tvd1": "total variation"}

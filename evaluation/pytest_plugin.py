@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from evaluation.contract.subject import Subject
+    from copula_shirley.evaluation.contract.subject import Subject
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,8 +56,8 @@ class ContractCollector(pytest.Collector):
 
     def collect(self) -> Iterator[ContractItem]:
         """One test for each check."""
-        from evaluation.contract import CHECKS  # noqa: PLC0415
-        from evaluation.contract.subject import Subject  # noqa: PLC0415
+        from copula_shirley.evaluation.contract import CHECKS  # noqa: PLC0415
+        from copula_shirley.evaluation.contract.subject import Subject  # noqa: PLC0415
 
         subject = Subject(named(self.generator), _settings(self.config))
         for check in CHECKS:
@@ -75,7 +75,7 @@ class ContractItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the check; one that is not applicable is skipped with its reason."""
-        from evaluation.contract import ContractError, run_check  # noqa: PLC0415
+        from copula_shirley.evaluation.contract import ContractError, run_check  # noqa: PLC0415
 
         outcome = run_check(self.subject, self.check)
         if outcome.status == "not applicable":
@@ -94,7 +94,7 @@ class ContractItem(pytest.Item):
 
 def named(name: str) -> Any:
     """The generator of a module, or an installed one."""
-    from copula_shirley.classes import find_class  # noqa: PLC0415
+    from copula_shirley.registry import find_class  # noqa: PLC0415
 
     try:
         return find_class(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evaluation.result import Result
+from copula_shirley.evaluation.result import Result
 
 #: From a result and the value of real training rows (or None) to a sentence.
 Verdict = Callable[[Result, float | None], str]

@@ -1,17 +1,17 @@
-"""The main job on the embedded data set: ``python -m experiments`` (``make run``)."""
+"""``make run``, the main job on the embedded data set."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from copula_shirley.terminal import messages, screen
-from experiments.commands import default_folder, make
-from experiments.display import print_failures, print_leaderboard
-from experiments.report import write_report
-from experiments.runner import exit_code
-from experiments.specs import Grid
-from experiments.store import Store
+from copula_shirley.cli.terminal import messages, screen
+from copula_shirley.experiments.cli.display import print_failures, print_leaderboard
+from copula_shirley.experiments.cli.experiments import default_folder, make
+from copula_shirley.experiments.report import write_report
+from copula_shirley.experiments.run.runner import exit_code
+from copula_shirley.experiments.run.store import Store
+from copula_shirley.experiments.specs import Grid
 
 
 def main() -> int:

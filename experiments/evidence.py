@@ -1,6 +1,7 @@
 """The evidence behind the privacy claims, in one table made by one command.
 
-Run it with ``python -m experiments.evidence [--runs 400] [--only private-vine] [--no-tests]`` in a
+Run it with ``python -m copula_shirley.experiments.evidence [--runs 400] [--only private-vine]
+[--no-tests]`` in a
 checkout of the project; ``--report FILE`` only adds up a JUnit file that pytest wrote. It audits
 every generator on the built-in neighbouring tables, runs the tests that plant faults, injure runs
 and feed bad input, adds up what they tried, and writes ``evidence.json`` and ``evidence.md``.
@@ -24,14 +25,14 @@ from xml.etree import ElementTree
 
 from rich.progress import MofNCompleteColumn
 
-from copula_shirley.artefact import atomic_path
+from copula_shirley.cli.terminal import messages, progress_bars
 from copula_shirley.errors import SettingError
-from copula_shirley.privacy import Budget
-from copula_shirley.terminal import messages, progress_bars
-from evaluation.audit import audit
-from evaluation.audit_command import maker
-from evaluation.findings import REFUTED
-from experiments.provenance import provenance
+from copula_shirley.evaluation.audit.audit import audit
+from copula_shirley.evaluation.audit.cli import maker
+from copula_shirley.evaluation.audit.findings import REFUTED
+from copula_shirley.experiments.run.provenance import provenance
+from copula_shirley.files.model_file import atomic_path
+from copula_shirley.privacy.ledger import Budget
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 #: What tests record with ``record_property``, and how it is called in the table.

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from copula_shirley.schema import Schema
-from experiments.datasets import Dataset
-from experiments.specs import Run, Unit
+from copula_shirley.experiments.datasets import Dataset
+from copula_shirley.experiments.specs import Run, Unit
+from copula_shirley.schema.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)

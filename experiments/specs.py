@@ -23,12 +23,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from copula_shirley.errors import SettingError, ShirleyError
-from copula_shirley.files import read_text
-from copula_shirley.privacy import check_epsilon
-from copula_shirley.schema import LARGEST_YAML, load_yaml
-from evaluation.comparison import TASKS, Profile
-from evaluation.metrics import known_metrics
-from experiments.datasets import list_datasets
+from copula_shirley.evaluation.comparison import TASKS, Profile
+from copula_shirley.evaluation.metrics.registry import known_metrics
+from copula_shirley.experiments.datasets import list_datasets
+from copula_shirley.files.atomic import read_text
+from copula_shirley.privacy.ledger import check_epsilon
+from copula_shirley.schema.schema import LARGEST_YAML, load_yaml
 
 #: Whose presence is hidden: a person with all rows, or each row by itself.
 Unit = Literal["person", "row"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from copula_shirley import cli
+from copula_shirley.cli import main as cli
 
 
 @dataclass(frozen=True)

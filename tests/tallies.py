@@ -8,7 +8,8 @@ from collections import Counter
 class Tally(Counter[str]):
     """What a test tried: its counts go into the JUnit XML as properties.
 
-    ``python -m experiments.evidence`` runs the tests that are marked ``evidence`` and adds them up.
+    ``python -m copula_shirley.experiments.evidence`` runs the tests that are marked ``evidence``
+    and adds them up.
     """
 
     def bad_input(self) -> None:

@@ -10,38 +10,83 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-#: A package may import from those to the right of itself only.
-ALLOWED = {
-    "copula_shirley": set(),
-    "baselines": {"copula_shirley"},
-    "evaluation": {"copula_shirley"},
-    "experiments": {"copula_shirley", "baselines", "evaluation"},
+#: The rooms of the house: a room may import from those above it only.
+ROOMS = (
+    ("errors",),
+    ("files",),
+    ("schema",),
+    ("rows",),
+    ("privacy",),
+    ("measure",),
+    ("restoring", "trees"),
+    ("generator",),
+    ("registry",),
+    ("private_vine", "thesis"),
+    ("publish",),
+    ("tasks",),
+    ("cli", "web"),
+    ("baselines", "evaluation"),
+    ("experiments",),
+)
+LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
+PACKAGES = ("copula_shirley", "baselines", "evaluation", "experiments")
+#: Imports against the order that are still to be mended.
+DEBTS: set[tuple[str, str]] = {
+    ("trees", "thesis"),
+    ("generator", "publish"),
+    ("restoring", "thesis"),
+    ("schema", "private_vine"),
+    ("private_vine", "publish"),
+    ("publish", "cli"),
+    ("measure", "restoring"),
 }
 
 
+def sources() -> list[tuple[str, Path]]:
+    """The room of every module."""
+    own = [
+        (p.relative_to(ROOT / PACKAGES[0]).parts[0], p) for p in (ROOT / PACKAGES[0]).rglob("*.py")
+    ]
+    found = [(room.removesuffix(".py"), path) for room, path in own if room != "__init__.py"]
+    found = [(room, path) for room, path in found if room not in PACKAGES]
+    return found + [(room, path) for room in PACKAGES[1:] for path in (ROOT / room).rglob("*.py")]
+
+
 def imported(path: Path) -> set[str]:
+    """Rooms that a module imports from."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names.add(node.module.split(".")[0])
-    return names
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    ours = [name.split(".") for name in names if name.startswith("copula_shirley.")]
+    return {parts[1] for parts in ours if parts[1] in LEVEL}
 
 
-@pytest.mark.parametrize("package", ALLOWED)
-def test_imports_go_one_way(package: str) -> None:
-    for path in (ROOT / package).rglob("*.py"):
-        foreign = (imported(path) & set(ALLOWED)) - {package} - ALLOWED[package]
-        assert not foreign, f"{path} imports {foreign}"
+def test_imports_go_one_way() -> None:
+    wrong = {}
+    for room, path in sources():
+        for other in imported(path) - {room}:
+            if LEVEL[other] >= LEVEL[room] and (room, other) not in DEBTS:
+                wrong[f"{path.relative_to(ROOT)}"] = other
+    assert not wrong
 
 
-@pytest.mark.parametrize("package", ALLOWED)
+def test_every_module_has_a_room_and_one_name() -> None:
+    assert {room for room, _ in sources()} <= set(LEVEL)
+    for name in PACKAGES[1:]:
+        assert (ROOT / PACKAGES[0] / name).resolve() == ROOT / name
+        with pytest.raises(ImportError, match=f"import copula_shirley.{name}"):
+            importlib.import_module(name)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_packages_ship_their_types(package: str) -> None:
     assert (ROOT / package / "py.typed").exists()
 
 
-@pytest.mark.parametrize("package", ALLOWED)
+@pytest.mark.parametrize("package", PACKAGES)
 def test_randomness_is_passed_and_nothing_is_pickled(package: str) -> None:
     forbidden = re.compile(
         r"np\.random\.(seed|rand|randn|randint|normal|laplace|choice|shuffle|permutation)\("
@@ -63,7 +108,7 @@ def test_the_readme_names_code_and_tests_that_exist(row: tuple[str, str, str]) -
     _, code, tests = row
     for name in re.findall(r"`(.+?)`", code):
         module, _, attribute = name.rpartition(".")
-        thing = importlib.import_module(module) if "." not in attribute else None
+        thing = importlib.import_module(module)
         assert hasattr(thing, attribute), name
     for name in re.findall(r"`(.+?)`", tests):
         path, _, function = name.partition("::")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from copula_shirley.api import find_generator, generators
-from evaluation.contract import CHECKS, check_generator
+from copula_shirley.evaluation.contract import CHECKS, check_generator
+from copula_shirley.generator import find_generator, generators
 
 #: Settings that make a generator fit the kit's tables, and quickly.
 SETTINGS: dict[str, dict[str, Any]] = {

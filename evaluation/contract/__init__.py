@@ -1,7 +1,7 @@
 """The contract of a generator, as checks that anybody can run on their own.
 
->>> from evaluation.contract import check_generator
->>> from copula_shirley.api import find_generator
+>>> from copula_shirley.evaluation.contract import check_generator
+>>> from copula_shirley.generator import find_generator
 >>> report = check_generator(find_generator("uniform"), only=("schema", "rows"))
 >>> report["rows"].status
 'passed'
@@ -21,11 +21,17 @@ from typing import Any
 import pandas as pd
 
 from copula_shirley.errors import SettingError
-from copula_shirley.schema import Schema
-from evaluation.contract import behaviour, neighbouring, promises, storage
-from evaluation.contract.report import Broken, ContractError, NotApplicable, Outcome, Report
-from evaluation.contract.subject import Subject
-from evaluation.contract.tables import Case
+from copula_shirley.evaluation.contract import behaviour, neighbouring, promises, storage
+from copula_shirley.evaluation.contract.report import (
+    Broken,
+    ContractError,
+    NotApplicable,
+    Outcome,
+    Report,
+)
+from copula_shirley.evaluation.contract.subject import Subject
+from copula_shirley.evaluation.contract.tables import Case
+from copula_shirley.schema.schema import Schema
 
 __all__ = [
     "CHECKS",

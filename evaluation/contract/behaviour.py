@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from copula_shirley import tape
 from copula_shirley.errors import SchemaError
-from copula_shirley.schema import Column
-from copula_shirley.tape import Request
-from evaluation.contract.report import Broken, NotApplicable
-from evaluation.contract.subject import DRAWN, Subject, excuse, takes
-from evaluation.contract.tables import bad_tables, neighbours, table_of
+from copula_shirley.evaluation.contract.report import Broken, NotApplicable
+from copula_shirley.evaluation.contract.subject import DRAWN, Subject, excuse, takes
+from copula_shirley.evaluation.contract.tables import bad_tables, neighbours, table_of
+from copula_shirley.privacy import recording as tape
+from copula_shirley.privacy.recording import Request
+from copula_shirley.schema.schema import Column
 
 #: Values that no budget can be.
 BAD_EPSILONS = (0, -1.0, float("nan"), float("inf"), "much", True)

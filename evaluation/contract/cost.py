@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import log_ndtr
 from scipy.special import logsumexp as log_sum
 
-from copula_shirley.tape import Charge, Request, Tape
+from copula_shirley.privacy.recording import Charge, Request, Tape
 
 #: Costs and charges are sums of floating-point numbers.
 SLACK = 1e-6

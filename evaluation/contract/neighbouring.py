@@ -1,6 +1,7 @@
 """Record and replay: whatever depends on the rows must be noisy answers.
 
-The argument stands in ``copula_shirley.tape``. A fit on one table is recorded; fits on other tables
+The argument stands in ``copula_shirley.privacy.recording``. A fit on one table is recorded; fits on
+other tables
 are told the same noisy answers. All else must be the same: the draws of noise, the questions, the
 ledger, the model, its file, the rows drawn from it. The other tables are neighbours (a unit with
 odd values comes, goes or replaces another) and one far table, which shares with the first nothing
@@ -20,13 +21,13 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.schema import Column, Schema
-from copula_shirley.tables import read_table
-from copula_shirley.tape import ReplayError, Tape
-from evaluation.contract.cost import excess
-from evaluation.contract.report import NotApplicable
-from evaluation.contract.subject import HINT, Subject, excuse, takes
-from evaluation.contract.tables import CANARY, Case, far_table, neighbours, table_of
+from copula_shirley.evaluation.contract.cost import excess
+from copula_shirley.evaluation.contract.report import NotApplicable
+from copula_shirley.evaluation.contract.subject import HINT, Subject, excuse, takes
+from copula_shirley.evaluation.contract.tables import CANARY, Case, far_table, neighbours, table_of
+from copula_shirley.privacy.recording import ReplayError, Tape
+from copula_shirley.rows.tables import read_table
+from copula_shirley.schema.schema import Column, Schema
 
 #: Seeds of the recorded fits, one for each direction.
 SEEDS = (1, 2)

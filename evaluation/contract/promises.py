@@ -8,15 +8,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from copula_shirley.accounting import epsilon_of
 from copula_shirley.errors import BudgetError
-from copula_shirley.noise import SecureNoise
-from copula_shirley.privacy import ALL_ROWS, ROUNDING
-from copula_shirley.tape import STAMP, Charge, Question, Request, recording
-from evaluation.contract.cost import excess
-from evaluation.contract.neighbouring import pairs
-from evaluation.contract.report import Broken, NotApplicable
-from evaluation.contract.subject import HINT, Subject
+from copula_shirley.evaluation.contract.cost import excess
+from copula_shirley.evaluation.contract.neighbouring import pairs
+from copula_shirley.evaluation.contract.report import Broken, NotApplicable
+from copula_shirley.evaluation.contract.subject import HINT, Subject
+from copula_shirley.privacy.ledger import ALL_ROWS, ROUNDING
+from copula_shirley.privacy.noise import SecureNoise
+from copula_shirley.privacy.recording import STAMP, Charge, Question, Request, recording
+from copula_shirley.privacy.zcdp import epsilon_of
 
 
 def ledger_adds_up(subject: Subject) -> None:

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from copula_shirley.api import Rows
-from copula_shirley.measure import Records
-from copula_shirley.tape import recording
-from evaluation.contract.report import Broken, NotApplicable
-from evaluation.contract.subject import DRAWN, Subject, excuse, takes
-from evaluation.contract.tables import Case, bad_tables, units
+from copula_shirley.evaluation.contract.report import Broken, NotApplicable
+from copula_shirley.evaluation.contract.subject import DRAWN, Subject, excuse, takes
+from copula_shirley.evaluation.contract.tables import Case, bad_tables, units
+from copula_shirley.generator import Rows
+from copula_shirley.measure.curator import Records
+from copula_shirley.privacy.recording import recording
 
 #: Shorter numbers and names are found by chance.
 DIGITS = 5

@@ -12,15 +12,15 @@ from typing import Any
 import pandas as pd
 from sklearn.base import clone
 
-from copula_shirley import tape
-from copula_shirley.api import Generator, load
-from copula_shirley.schema import Schema
-from evaluation.contract.report import Broken, NotApplicable
-from evaluation.contract.tables import Case, town
+from copula_shirley.evaluation.contract.report import Broken, NotApplicable
+from copula_shirley.evaluation.contract.tables import Case, town
+from copula_shirley.generator import Generator, load
+from copula_shirley.privacy import recording as tape
+from copula_shirley.schema.schema import Schema
 
 HINT = (
-    "draw noise from copula_shirley.noise.noise_of and charge it to a copula_shirley.Ledger in "
-    "ledger_"
+    "draw noise from copula_shirley.privacy.noise.noise_of and charge it to a "
+    "copula_shirley.Ledger in ledger_"
 )
 #: Rows that are drawn to be compared.
 DRAWN = 40

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from copula_shirley import domain
-from copula_shirley.schema import Column, Schema
+from copula_shirley.schema import domain
+from copula_shirley.schema.schema import Column, Schema
 
 Row = dict[str, Any]
 #: A prime, so that hardly anything else has as many parts as there are rows.

@@ -1,6 +1,7 @@
 """CopulaShirley against two statements of the thesis: table 5.2 and the KS distance on Adult.
 
-Run it with ``python -m experiments.benchmarks.against_thesis``; it takes about a minute.
+Run it with ``python -m copula_shirley.experiments.benchmarks.against_thesis``; it takes about a
+minute.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from copula_shirley import CopulaShirley, PrivacyWarning
-from evaluation import kolmogorov_smirnov, spearman_drift
-from experiments import load_dataset
-from experiments.folds import first_fold
-from experiments.paper.coefficients import PAIRS, coefficients
-from experiments.paper.printed import COEFFICIENTS, REFERENCE, SHIRLEY
+from copula_shirley.evaluation import kolmogorov_smirnov, spearman_drift
+from copula_shirley.experiments import load_dataset
+from copula_shirley.experiments.folds import first_fold
+from copula_shirley.experiments.paper.coefficients import PAIRS, coefficients
+from copula_shirley.experiments.paper.printed import COEFFICIENTS, REFERENCE, SHIRLEY
 
 ADULT_VARIANTS: dict[str, dict[str, Any]] = {
     "thesis": {},

@@ -1,6 +1,7 @@
 """The membership attack against scipy's ``cdist``, its peak memory, and the time of ``evaluate``.
 
-Run it with ``python -m experiments.benchmarks.attack [--only speed|memory|evaluate]``; it ends
+Run it with ``python -m copula_shirley.experiments.benchmarks.attack [--only
+speed|memory|evaluate]``; it ends
 with 1 if a target is missed. The three parts and their targets:
 
 - speed: 6,500 training and 6,500 control rows of Adult, 500 of 13,000 synthetic rows in each of
@@ -37,12 +38,12 @@ import pandas as pd
 from scipy.spatial.distance import cdist
 from xgboost import XGBClassifier
 
-from copula_shirley.domain import FloatArray
-from evaluation import Membership, evaluate, membership_inference
-from evaluation.membership import TINY, _draw, _in_order, share_of_members
-from evaluation.plain import plain_codes
-from experiments import load_dataset
-from experiments.folds import first_fold
+from copula_shirley.evaluation import Membership, evaluate, membership_inference
+from copula_shirley.evaluation.attacks.membership import TINY, _draw, _in_order, share_of_members
+from copula_shirley.evaluation.attacks.plain import plain_codes
+from copula_shirley.experiments import load_dataset
+from copula_shirley.experiments.folds import first_fold
+from copula_shirley.schema.domain import FloatArray
 
 FASTER, LIMIT, TIMES_FITS = 20.0, 1e9, 5.0
 RUNS = 3
@@ -165,7 +166,13 @@ def memory(rows: int = 30_000) -> bool:
     print(f"{rows} training + {rows} control against {rows} synthetic rows, peak memory")
     met = True
     for distance in ("hamming", "euclidean"):
-        module = ["-m", "experiments.benchmarks.attack", "--child", distance, str(rows)]
+        module = [
+            "-m",
+            "copula_shirley.experiments.benchmarks.attack",
+            "--child",
+            distance,
+            str(rows),
+        ]
         run = subprocess.run([sys.executable, *module], check=True, stdout=subprocess.PIPE)
         found = json.loads(run.stdout)
         parts = ", ".join(f"{found[part] / 1e9:.3f} GB {part}" for part in ("imports", "tables"))

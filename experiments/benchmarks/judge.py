@@ -1,6 +1,7 @@
 """Our figures against those of an outside judge, SDMetrics, in an environment of its own.
 
-Run it with ``python -m experiments.benchmarks.judge [--only adult|compas|randhie]``; it needs
+Run it with ``python -m copula_shirley.experiments.benchmarks.judge [--only adult|compas|randhie]``;
+it needs
 ``python3.11`` and ends with 1 if a difference is left unexplained.
 
 Both judge the same tables: the test rows of the first fold against PrivBayes at epsilon 1, and
@@ -40,19 +41,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from baselines import PrivBayes, Uniform
 from copula_shirley import Generator, PrivacyWarning
-from copula_shirley.domain import FloatArray
-from copula_shirley.schema import Column, Schema
-from evaluation import evaluate
-from evaluation.comparison import rows_of
-from evaluation.marginals import BINS
-from evaluation.result import pair
-from evaluation.statistics import Numbers, ks_per_column, spearman_gaps
-from experiments import Dataset, load_dataset
-from experiments.folds import first_fold
-from experiments.peers.environments import PeerError, environment
-from experiments.peers.launch import launch
+from copula_shirley.baselines import PrivBayes, Uniform
+from copula_shirley.evaluation import evaluate
+from copula_shirley.evaluation.comparison import rows_of
+from copula_shirley.evaluation.metrics.marginals import BINS
+from copula_shirley.evaluation.metrics.statistics import Numbers, ks_per_column, spearman_gaps
+from copula_shirley.evaluation.result import pair
+from copula_shirley.experiments import Dataset, load_dataset
+from copula_shirley.experiments.folds import first_fold
+from copula_shirley.experiments.generators.environments import PeerError, environment
+from copula_shirley.experiments.generators.launch import launch
+from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.schema import Column, Schema
 
 SETS = ("adult", "compas", "randhie")
 #: The judge: what runs in its environment, what is installed there, for which Python.

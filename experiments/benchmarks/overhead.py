@@ -1,6 +1,7 @@
 """What the runner costs beside fit, sample and metrics, on the quick models grid, and where.
 
-Run it with ``python -m experiments.benchmarks.overhead [--grid models] [--size quick] [--rows N]``.
+Run it with ``python -m copula_shirley.experiments.benchmarks.overhead [--grid models] [--size
+quick] [--rows N]``.
 One run at a time. The overhead is what is taken less what is spent in fit, sample and metrics, as a
 share of the latter; the imports of the server, starting processes, reading data and writing results
 all count. It is measured on the wall, which wants a quiet machine, and in seconds of the processor
@@ -29,11 +30,11 @@ from dataclasses import replace
 
 import psutil
 
-from experiments import forks
-from experiments.commands import make
-from experiments.runner import exit_code
-from experiments.specs import Grid
-from experiments.store import Row, Store
+from copula_shirley.experiments.cli.experiments import make
+from copula_shirley.experiments.run import forks
+from copula_shirley.experiments.run.runner import exit_code
+from copula_shirley.experiments.run.store import Row, Store
+from copula_shirley.experiments.specs import Grid
 
 LIMIT = 0.05
 PARTS = ("fit", "sample", "evaluate")

@@ -1,6 +1,7 @@
 """What PrivateVine costs as rows grow, and how well it keeps the thesis' table 5.2.
 
-Run it with ``python -m experiments.benchmarks.private_vine scaling`` or ``made [--epsilons 1,8]``.
+Run it with ``python -m copula_shirley.experiments.benchmarks.private_vine scaling`` or ``made
+[--epsilons 1,8]``.
 Its quality beside that of its peers comes from ``experiments/grids/peers.yaml``. Seconds are of the
 processor, so that other work on the machine counts little; everything runs on one core.
 """
@@ -21,8 +22,8 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from copula_shirley import PrivateVine
-from experiments.datasets import load_dataset
-from experiments.paper.coefficients import PAIRS, coefficients
+from copula_shirley.experiments.datasets import load_dataset
+from copula_shirley.experiments.paper.coefficients import PAIRS, coefficients
 
 DELTA = 1e-9
 

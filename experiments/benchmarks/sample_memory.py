@@ -1,6 +1,7 @@
 """Peak memory of sampling a million Adult rows to Parquet, against a limit of 2 GB.
 
-Run it with ``python -m experiments.benchmarks.sample_memory [--rows N]``. The sampling runs in a
+Run it with ``python -m copula_shirley.experiments.benchmarks.sample_memory [--rows N]``. The
+sampling runs in a
 process of its own, the ``shirley sample`` command, whose peak the operating system reports.
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from copula_shirley import CopulaShirley, PrivacyWarning
-from experiments import load_dataset
+from copula_shirley.experiments import load_dataset
 
 LIMIT = 2e9
 

@@ -1,6 +1,7 @@
 """Our vine fit against a plain ``pyvinecopulib.Vinecop.from_data``, same controls, same data.
 
-Run it with ``python -m experiments.benchmarks.vine_fit [--rows N] [--threads N]``. The data are
+Run it with ``python -m copula_shirley.experiments.benchmarks.vine_fit [--rows N] [--threads N]``.
+The data are
 the pseudo-observations of Adult's copula rows, as CopulaShirley makes them at epsilon 1 with WOE.
 """
 
@@ -14,11 +15,11 @@ import numpy as np
 import pyvinecopulib as pv
 
 from copula_shirley import CopulaShirley, PrivacyWarning
-from copula_shirley.api import Rows
-from copula_shirley.domain import FloatArray
-from copula_shirley.margins import pseudo_observations
-from copula_shirley.vine import VineSettings, fit_vine
-from experiments import load_dataset
+from copula_shirley.experiments import load_dataset
+from copula_shirley.generator import Rows
+from copula_shirley.schema.domain import FloatArray
+from copula_shirley.thesis.margins import pseudo_observations
+from copula_shirley.thesis.vine import VineSettings, fit_vine
 
 
 def adult_pseudo_observations(rows: int) -> FloatArray:

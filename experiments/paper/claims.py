@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from experiments.paper import multivariate_claims, setting_claims
-from experiments.paper.findings import Claim, Verdict, decide
-from experiments.paper.model_claims import (
+from copula_shirley.experiments.paper import multivariate_claims, setting_claims
+from copula_shirley.experiments.paper.findings import Claim, Verdict, decide
+from copula_shirley.experiments.paper.model_claims import (
     ATTACK,
     DECENT,
     FAILURE,
@@ -19,7 +19,7 @@ from experiments.paper.model_claims import (
     strong_attack,
     ties,
 )
-from experiments.paper.printed import (
+from copula_shirley.experiments.paper.printed import (
     BAYES,
     CLASSIFICATION,
     COPULA,
@@ -28,7 +28,7 @@ from experiments.paper.printed import (
     SHIRLEY,
     THESIS,
 )
-from experiments.paper.scores import Scores
+from copula_shirley.experiments.paper.scores import Scores
 
 WEAK_NOISE = (
     "The PrivBayes used there added noise n times too small, so that its figures hardly feel "

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from experiments.paper.figures import dataset_of
-from experiments.paper.findings import Verdict
-from experiments.paper.printed import EXPERIMENTS, STAND_IN, TITLES
-from experiments.paper.scores import Scores
-from experiments.paper.tables import failures, origins, table_of_models
+from copula_shirley.experiments.paper.figures import dataset_of
+from copula_shirley.experiments.paper.findings import Verdict
+from copula_shirley.experiments.paper.printed import EXPERIMENTS, STAND_IN, TITLES
+from copula_shirley.experiments.paper.scores import Scores
+from copula_shirley.experiments.paper.tables import failures, origins, table_of_models
 
 #: What each figure shows.
 CAPTIONS = {

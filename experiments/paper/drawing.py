@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from copula_shirley.artefact import atomic_path
-from experiments.paper.printed import COLOURS, MARKERS, PANELS, VINE
-from experiments.paper.scores import Estimate
+from copula_shirley.experiments.paper.printed import COLOURS, MARKERS, PANELS, VINE
+from copula_shirley.experiments.paper.scores import Estimate
+from copula_shirley.files.model_file import atomic_path
 
 #: Other generators than the paper's get these, in order.
 OTHER_COLOURS = ("#E69F00", "#56B4E9", "#F0E442")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.drawing import (
+from copula_shirley.experiments.paper.drawing import (
     RAW,
     TOP,
     coin,
@@ -18,7 +18,7 @@ from experiments.paper.drawing import (
     sheet,
     six_panels,
 )
-from experiments.paper.printed import (
+from copula_shirley.experiments.paper.printed import (
     COLOURS,
     HIGHEST_ATTACK,
     REAL,
@@ -27,7 +27,7 @@ from experiments.paper.printed import (
     epsilon_text,
     shown,
 )
-from experiments.paper.scores import Scores
+from copula_shirley.experiments.paper.scores import Scores
 
 #: Figures 5.1 to 5.4: experiment, title, name of the axis, whether the settings have an order.
 SETTINGS = {

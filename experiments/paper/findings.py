@@ -13,8 +13,15 @@ from typing import Literal
 
 import pandas as pd
 
-from experiments.paper.printed import LARGEST, PANELS, STAND_IN, TITLES, epsilon_text
-from experiments.paper.scores import FEWEST_FOLDS, Estimate, Scores, aligned, estimate, paired
+from copula_shirley.experiments.paper.printed import LARGEST, PANELS, STAND_IN, TITLES, epsilon_text
+from copula_shirley.experiments.paper.scores import (
+    FEWEST_FOLDS,
+    Estimate,
+    Scores,
+    aligned,
+    estimate,
+    paired,
+)
 
 Answer = Literal["holds", "fails", "open"]
 Status = Literal["confirmed", "not confirmed", "cannot be tested here"]

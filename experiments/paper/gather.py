@@ -7,17 +7,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from copula_shirley.artefact import atomic_path
 from copula_shirley.errors import SettingError
-from experiments.datasets import load_dataset
-from experiments.paper import document, figures, scatter, tables
-from experiments.paper.claims import verdicts
-from experiments.paper.coefficients import SCATTER_AXES, scatter_rows, with_coefficients
-from experiments.paper.drawing import save
-from experiments.paper.printed import EXPERIMENTS
-from experiments.paper.scores import Scores, prepared
-from experiments.specs import Grid
-from experiments.store import Store, tidy
+from copula_shirley.experiments.datasets import load_dataset
+from copula_shirley.experiments.paper import document, figures, scatter, tables
+from copula_shirley.experiments.paper.claims import verdicts
+from copula_shirley.experiments.paper.coefficients import (
+    SCATTER_AXES,
+    scatter_rows,
+    with_coefficients,
+)
+from copula_shirley.experiments.paper.drawing import save
+from copula_shirley.experiments.paper.printed import EXPERIMENTS
+from copula_shirley.experiments.paper.scores import Scores, prepared
+from copula_shirley.experiments.run.store import Store, tidy
+from copula_shirley.experiments.specs import Grid
+from copula_shirley.files.model_file import atomic_path
 
 #: Beside ``reproduction.md``: all figures as one tidy table, and rows for the scatter plots.
 RESULTS, SCATTER = "results.csv", "scatter.csv"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from experiments.paper.findings import (
+from copula_shirley.experiments.paper.findings import (
     Answer,
     Case,
     Finding,
@@ -15,7 +15,7 @@ from experiments.paper.findings import (
     compare,
     told,
 )
-from experiments.paper.printed import (
+from copula_shirley.experiments.paper.printed import (
     BAYES,
     COPULA,
     HISTOGRAM,
@@ -25,8 +25,8 @@ from experiments.paper.printed import (
     THESIS,
     epsilon_text,
 )
-from experiments.paper.scores import Estimate, Scores, aligned, estimate, in_common
-from experiments.paper.setting_claims import MARGINS
+from copula_shirley.experiments.paper.scores import Estimate, Scores, aligned, estimate, in_common
+from copula_shirley.experiments.paper.setting_claims import MARGINS
 
 Findings = Callable[[Scores, Sequence[str]], list[Finding]]
 ATTACK = "membership_hamming"

@@ -8,11 +8,26 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from experiments.datasets import load_dataset
-from experiments.paper.coefficients import PAIRS, PREFIX, coefficients
-from experiments.paper.findings import Answer, Case, Claim, Finding, answer, compare, told
-from experiments.paper.printed import BAYES, COPULA, HISTOGRAM, SHIRLEY, THESIS, epsilon_text
-from experiments.paper.scores import FEWEST_FOLDS, Scores, estimate
+from copula_shirley.experiments.datasets import load_dataset
+from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX, coefficients
+from copula_shirley.experiments.paper.findings import (
+    Answer,
+    Case,
+    Claim,
+    Finding,
+    answer,
+    compare,
+    told,
+)
+from copula_shirley.experiments.paper.printed import (
+    BAYES,
+    COPULA,
+    HISTOGRAM,
+    SHIRLEY,
+    THESIS,
+    epsilon_text,
+)
+from copula_shirley.experiments.paper.scores import FEWEST_FOLDS, Scores, estimate
 
 Findings = Callable[[Scores, Sequence[str]], list[Finding]]
 MADE = "made"

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.paper.coefficients import SHOWN_ROWS
-from experiments.paper.drawing import line_style, sheet
-from experiments.paper.printed import COLOURS, GENERATORS, REAL, VINE, epsilon_text
+from copula_shirley.experiments.paper.coefficients import SHOWN_ROWS
+from copula_shirley.experiments.paper.drawing import line_style, sheet
+from copula_shirley.experiments.paper.printed import COLOURS, GENERATORS, REAL, VINE, epsilon_text
 
 NAMES = "ABCDEF"
 DOT = {"s": 3, "linewidths": 0, "alpha": 0.6, "rasterized": True}

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import t as student
 
 from copula_shirley.errors import SettingError
-from experiments.paper.printed import DATASETS, GENERATORS, REAL
+from copula_shirley.experiments.paper.printed import DATASETS, GENERATORS, REAL
 
 #: Columns of texts; an empty cell of a CSV file is an empty text.
 TEXTS = ("experiment", "dataset", "generator", "variant", "status", "reason", "claimed", "proved")

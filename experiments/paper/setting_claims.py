@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from experiments.paper.findings import Case, Claim, Finding, compare, little_more, near
-from experiments.paper.printed import CLASSIFICATION, PANELS, SHIRLEY
-from experiments.paper.scores import Scores
+from copula_shirley.experiments.paper.findings import (
+    Case,
+    Claim,
+    Finding,
+    compare,
+    little_more,
+    near,
+)
+from copula_shirley.experiments.paper.printed import CLASSIFICATION, PANELS, SHIRLEY
+from copula_shirley.experiments.paper.scores import Scores
 
 Findings = Callable[[Scores, Sequence[str]], list[Finding]]
 

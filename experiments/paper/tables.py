@@ -7,9 +7,9 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
-from experiments.paper.coefficients import PAIRS, PREFIX
-from experiments.paper.multivariate_claims import MADE, reference
-from experiments.paper.printed import (
+from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX
+from copula_shirley.experiments.paper.multivariate_claims import MADE, reference
+from copula_shirley.experiments.paper.printed import (
     COEFFICIENTS,
     MINUTES,
     PANELS,
@@ -21,7 +21,7 @@ from experiments.paper.printed import (
     epsilon_text,
     shown,
 )
-from experiments.paper.scores import Estimate, Scores, estimate
+from copula_shirley.experiments.paper.scores import Estimate, Scores, estimate
 
 
 def promises(

@@ -1,5 +1,5 @@
 """The report of a benchmark: one HTML file that needs no network."""
 
-from experiments.report.page import render, write_report
+from copula_shirley.experiments.report.page import render, write_report
 
 __all__ = ["render", "write_report"]

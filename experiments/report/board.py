@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.report.lines import Estimate, Line, Standing
-from experiments.report.words import Measure, guarantee, number, seconds
+from copula_shirley.experiments.report.lines import Estimate, Line, Standing
+from copula_shirley.experiments.report.words import Measure, guarantee, number, seconds
 
 #: Columns of the table of costs: figure, heading.
 COSTS = {

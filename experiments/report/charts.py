@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluation.result import pair
-from experiments.report.lines import Line
-from experiments.report.words import Measure
+from copula_shirley.evaluation.result import pair
+from copula_shirley.experiments.report.lines import Line
+from copula_shirley.experiments.report.words import Measure
 
 BY_COLUMN = ("ks", "tvd1")
 BY_PAIR = ("tvd2", "spearman_drift")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.report.lines import Line
-from experiments.report.words import guarantee
+from copula_shirley.experiments.report.lines import Line
+from copula_shirley.experiments.report.words import guarantee
 
 #: So many things are named in a line of a grouped table, the others are counted.
 NAMED = 4

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata, t
 
-from experiments.store import figures_of
+from copula_shirley.experiments.run.store import figures_of
 
 Row = dict[str, Any]
 #: Generators that nobody competes with: the ceiling and the floor.

@@ -13,13 +13,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from copula_shirley.artefact import atomic_path
-from experiments.report.board import COSTS, board
-from experiments.report.charts import chart_data
-from experiments.report.ledgers import accounts
-from experiments.report.lines import Line, Row, lines_of, standings
-from experiments.report.troubles import complaints, origins, troubles
-from experiments.report.words import DIRECTIONS, measures_of, short
+from copula_shirley.experiments.report.board import COSTS, board
+from copula_shirley.experiments.report.charts import chart_data
+from copula_shirley.experiments.report.ledgers import accounts
+from copula_shirley.experiments.report.lines import Line, Row, lines_of, standings
+from copula_shirley.experiments.report.troubles import complaints, origins, troubles
+from copula_shirley.experiments.report.words import DIRECTIONS, measures_of, short
+from copula_shirley.files.model_file import atomic_path
 
 HERE = Path(__file__).parent
 #: Joined in this order into the one script of the page.
@@ -32,7 +32,7 @@ def write_report(rows: list[Row], path: str | Path, title: str) -> None:
     Parameters
     ----------
     rows : list of dict
-        See ``experiments.execute``.
+        See ``copula_shirley.experiments.run.execute``.
     path : path
         The HTML file; it is replaced as a whole or not at all.
     title : str

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.report.lines import Line, Row
+from copula_shirley.experiments.report.lines import Line, Row
 
 #: Letters of all tracebacks together; with more of them each is cut to its end.
 MOST_LETTERS = 200_000

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scipy.fft import dct
 from scipy.stats import spearmanr
 
-from baselines import DPCopula
-from baselines.dp_copula import concordance, efpa, nearest_correlation
 from copula_shirley import Column, Schema, SettingError
-from copula_shirley.mechanisms import NumpyNoise
-from copula_shirley.privacy import histogram_sensitivity
-from experiments import load_dataset
+from copula_shirley.baselines import DPCopula
+from copula_shirley.baselines.copula import concordance, efpa, nearest_correlation
+from copula_shirley.experiments import load_dataset
+from copula_shirley.privacy.ledger import histogram_sensitivity
+from copula_shirley.privacy.mechanisms import NumpyNoise
 
 columns_of_ties = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=25)
 

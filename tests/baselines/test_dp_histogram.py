@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from baselines import DPHistogram, Uniform
 from copula_shirley import Column, Schema, SettingError
-from copula_shirley.mechanisms import MECHANISMS
-from evaluation import kolmogorov_smirnov
+from copula_shirley.baselines import DPHistogram, Uniform
+from copula_shirley.evaluation import kolmogorov_smirnov
+from copula_shirley.privacy.mechanisms import MECHANISMS
 
 SCHEMA = Schema(
     (

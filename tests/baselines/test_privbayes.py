@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from baselines import PrivBayes
-from baselines.network import Joint, consistent, project
-from baselines.privbayes import Scores, _maximal_sets, score_sensitivity
 from copula_shirley import Budget, Column, Ledger, Schema, SettingError
+from copula_shirley.baselines import PrivBayes
+from copula_shirley.baselines.bayes import Scores, _maximal_sets, score_sensitivity
+from copula_shirley.baselines.network import Joint, consistent, project
 
 BINARY = Schema(tuple(Column(c, "integer", minimum=0, maximum=1) for c in "abcde"))
 

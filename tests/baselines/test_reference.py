@@ -6,8 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from baselines import Real, Uniform
-from copula_shirley import Schema, SettingError, cli, load
+from copula_shirley import Schema, SettingError, load
+from copula_shirley.baselines import Real, Uniform
+from copula_shirley.cli import main as cli
 
 
 def test_real_draws_the_rows_and_never_leaves_the_process(

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley import Budget, Ledger, Schema
-from copula_shirley.domain import Grid, to_numbers
-from copula_shirley.noise import SeededNoise
+from copula_shirley.privacy.noise import SeededNoise
+from copula_shirley.schema.domain import Grid, to_numbers
 
 
 class NoisyHistogram:

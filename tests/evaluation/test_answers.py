@@ -9,16 +9,23 @@ import numpy as np
 import pytest
 
 from copula_shirley import PrivateVine
-from copula_shirley.keys import InnovationKey
-from copula_shirley.measure import Answer, Choice, Measure, Query, Tables
-from copula_shirley.noise import SeededNoise
-from evaluation.answers import _chosen, _normal, examine_noise
-from evaluation.audit import _exercised, audit
-from evaluation.claims import Claim
-from evaluation.evidence import STAGES, Evidence, stage_of
-from evaluation.findings import CONSISTENT, FALSE_LEDGER, NO_POWER, Power, examine, judge
-from evaluation.fits import Fit, noise_once
-from evaluation.neighbours import Questions, built_in
+from copula_shirley.evaluation.audit.answers import _chosen, _normal, examine_noise
+from copula_shirley.evaluation.audit.audit import _exercised, audit
+from copula_shirley.evaluation.audit.claims import Claim
+from copula_shirley.evaluation.audit.evidence import STAGES, Evidence, stage_of
+from copula_shirley.evaluation.audit.findings import (
+    CONSISTENT,
+    FALSE_LEDGER,
+    NO_POWER,
+    Power,
+    examine,
+    judge,
+)
+from copula_shirley.evaluation.audit.fits import Fit, noise_once
+from copula_shirley.evaluation.audit.neighbours import Questions, built_in
+from copula_shirley.measure.curator import Answer, Choice, Measure, Query, Tables
+from copula_shirley.privacy.noise import SeededNoise
+from copula_shirley.private_vine.cell_maps import InnovationKey
 
 POWER = Power("epsilon", 1.0, 1.0, 3.0, (2,), ())
 

@@ -17,15 +17,14 @@ import pytest
 from audit_generators import Constant, Copies, NoisyHistogram
 
 from copula_shirley import Budget, Ledger
-from copula_shirley.accounting import epsilon_of, rho_of
 from copula_shirley.errors import SettingError
-from evaluation.audit import Audit, audit
-from evaluation.bounds import DELTA
-from evaluation.claims import Claim, claim_of
-from evaluation.control import control_runs, controls, runs_needed
-from evaluation.events import Encoding, Measurand, learn_event
-from evaluation.evidence import Evidence, black_box, flatten
-from evaluation.findings import (
+from copula_shirley.evaluation.audit.audit import Audit, audit
+from copula_shirley.evaluation.audit.bounds import DELTA
+from copula_shirley.evaluation.audit.claims import Claim, claim_of
+from copula_shirley.evaluation.audit.control import control_runs, controls, runs_needed
+from copula_shirley.evaluation.audit.events import Encoding, Measurand, learn_event
+from copula_shirley.evaluation.audit.evidence import Evidence, black_box, flatten
+from copula_shirley.evaluation.audit.findings import (
     CONSISTENT,
     INCONCLUSIVE,
     NO_POWER,
@@ -34,8 +33,9 @@ from evaluation.findings import (
     examine,
     judge,
 )
-from evaluation.fits import CHUNK, run_all, seed_of
-from evaluation.neighbours import built_in
+from copula_shirley.evaluation.audit.fits import CHUNK, run_all, seed_of
+from copula_shirley.evaluation.audit.neighbours import built_in
+from copula_shirley.privacy.zcdp import epsilon_of, rho_of
 
 
 def of(**settings: Any) -> Any:

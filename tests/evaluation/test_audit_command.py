@@ -12,7 +12,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from copula_shirley import Column, Schema, cli
+from copula_shirley import Column, Schema
+from copula_shirley.cli import main as cli
 
 HERE = Path(__file__).parent
 Run = Callable[..., tuple[int, str, str]]

@@ -18,16 +18,16 @@ from audit_generators import NoisyHistogram
 from tallies import Tally
 from zoo_statistical import HalfNoise, HalfSource
 
-from baselines import DPCopula, DPHistogram, PrivBayes
 from copula_shirley import Budget, Column, CopulaShirley, Ledger, PrivateVine, Schema
-from copula_shirley.domain import Grid
-from copula_shirley.domain import to_numbers as numbers_of
-from copula_shirley.keys import GroupKey
-from copula_shirley.measure import Measure, Noise, Records, Tables
-from copula_shirley.noise import SeededNoise
-from evaluation.audit import audit
-from evaluation.claims import Claim
-from evaluation.neighbours import DEFAULT_PAIRS, Pair, built_in
+from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes
+from copula_shirley.evaluation.audit.audit import audit
+from copula_shirley.evaluation.audit.claims import Claim
+from copula_shirley.evaluation.audit.neighbours import DEFAULT_PAIRS, Pair, built_in
+from copula_shirley.measure.curator import Measure, Noise, Records, Tables
+from copula_shirley.privacy.noise import SeededNoise
+from copula_shirley.private_vine.cell_maps import GroupKey
+from copula_shirley.schema.domain import Grid
+from copula_shirley.schema.domain import to_numbers as numbers_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.evidence]
 

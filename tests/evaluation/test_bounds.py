@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binom, binomtest, multinomial, norm
 
-from evaluation.bounds import (
+from copula_shirley.evaluation.audit.bounds import (
     ceiling,
     ends,
     epsilon_lower,

@@ -12,18 +12,25 @@ import pytest
 from scipy.stats import norm
 from zoo_statistical import QuarterNoise
 
-from baselines import DPHistogram
-from copula_shirley import PrivateVine, tape
-from copula_shirley.accounting import rho_of
+from copula_shirley import PrivateVine
+from copula_shirley.baselines import DPHistogram
 from copula_shirley.errors import SettingError
-from evaluation import audit as audits
-from evaluation.audit import Audit, audit
-from evaluation.canaries import likelihoods
-from evaluation.claims import Claim
-from evaluation.control import control_guesses
-from evaluation.findings import CONSISTENT, FALSE_ALARM, NO_POWER, Power, examine_guesses
-from evaluation.fits import GUESSES, RIGHT, guess_once
-from evaluation.neighbours import Canaries, built_in
+from copula_shirley.evaluation.audit import audit as audits
+from copula_shirley.evaluation.audit.audit import Audit, audit
+from copula_shirley.evaluation.audit.canaries import likelihoods
+from copula_shirley.evaluation.audit.claims import Claim
+from copula_shirley.evaluation.audit.control import control_guesses
+from copula_shirley.evaluation.audit.findings import (
+    CONSISTENT,
+    FALSE_ALARM,
+    NO_POWER,
+    Power,
+    examine_guesses,
+)
+from copula_shirley.evaluation.audit.fits import GUESSES, RIGHT, guess_once
+from copula_shirley.evaluation.audit.neighbours import Canaries, built_in
+from copula_shirley.privacy import recording as tape
+from copula_shirley.privacy.zcdp import rho_of
 
 RHO = rho_of(1.0, 1e-9)
 CLAIM = Claim(1.0, 1e-9, RHO, gaussian=True)

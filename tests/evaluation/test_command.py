@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from copula_shirley import Column, Schema, cli
-from evaluation import METRICS, Metric, Result, evaluate
-from evaluation.command import to_json
-from evaluation.plots import plot_evaluation
+from copula_shirley import Column, Schema
+from copula_shirley.cli import main as cli
+from copula_shirley.evaluation import METRICS, Metric, Result, evaluate
+from copula_shirley.evaluation.cli import to_json
+from copula_shirley.evaluation.plots import plot_evaluation
 
 SCHEMA = Schema(
     (

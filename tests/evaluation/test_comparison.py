@@ -8,8 +8,8 @@ import pytest
 
 from copula_shirley import Column, Schema
 from copula_shirley.errors import SchemaError, SettingError, ShirleyError
-from evaluation import Comparison, evaluate
-from evaluation.comparison import declared_range, rows_of
+from copula_shirley.evaluation import Comparison, evaluate
+from copula_shirley.evaluation.comparison import declared_range, rows_of
 
 SCHEMA = Schema(
     (

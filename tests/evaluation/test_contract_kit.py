@@ -13,18 +13,23 @@ import pandas as pd
 import pytest
 from zoo_structural import HomemadeNoise
 
-from baselines import DPHistogram
 from copula_shirley import Budget, Column, Ledger, Schema, SettingError
-from copula_shirley.mechanisms import NumpyNoise
-from copula_shirley.noise import SecureNoise, SeededNoise
-from copula_shirley.privacy import Sensitivity
-from copula_shirley.tape import answered, recording, replaying
-from evaluation.contract import CHECKS, ContractError, check_generator, contract_tests
-from evaluation.contract.cost import excess, gaussian_delta
-from evaluation.contract.neighbouring import differing
-from evaluation.contract.promises import recomputed
-from evaluation.contract.storage import canaries, reachable, unpacked
-from evaluation.contract.tables import Case, far_table, neighbours, odd_rows, town
+from copula_shirley.baselines import DPHistogram
+from copula_shirley.evaluation.contract import (
+    CHECKS,
+    ContractError,
+    check_generator,
+    contract_tests,
+)
+from copula_shirley.evaluation.contract.cost import excess, gaussian_delta
+from copula_shirley.evaluation.contract.neighbouring import differing
+from copula_shirley.evaluation.contract.promises import recomputed
+from copula_shirley.evaluation.contract.storage import canaries, reachable, unpacked
+from copula_shirley.evaluation.contract.tables import Case, far_table, neighbours, odd_rows, town
+from copula_shirley.privacy.ledger import Sensitivity
+from copula_shirley.privacy.mechanisms import NumpyNoise
+from copula_shirley.privacy.noise import SecureNoise, SeededNoise
+from copula_shirley.privacy.recording import answered, recording, replaying
 
 
 class Bootstrap:
@@ -50,7 +55,7 @@ def test_an_outsider_without_a_ledger_is_told_that_privacy_was_not_checked() -> 
     for outcome in report.outcomes:
         if outcome.private:
             assert outcome.status == "not applicable" and outcome.reason, outcome
-    assert "copula_shirley.noise.noise_of" in report["replay"].reason or (
+    assert "copula_shirley.privacy.noise.noise_of" in report["replay"].reason or (
         "random_state" in report["replay"].reason
     )
     # what has nothing to do with privacy is checked
@@ -137,7 +142,7 @@ def test_noise_that_no_source_drew_is_judged_by_its_label(label: str, status: st
     assert report["exact noise"].status == status
     for check in ("replay", "cost"):
         assert report[check].status == "not applicable"
-        assert "copula_shirley.noise.noise_of" in report[check].reason
+        assert "copula_shirley.privacy.noise.noise_of" in report[check].reason
 
 
 # -- neighbours ------------------------------------------------------------------------------
@@ -354,7 +359,7 @@ def run_pytest(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_plug_in_collects_the_contract_as_tests(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
-        "from baselines import DPHistogram\n"
+        "from copula_shirley.baselines import DPHistogram\n"
         "class Mine(DPHistogram):\n"
         "    def sample(self, n=None, **rest):\n"
         "        return super().sample(3, **rest)\n"
@@ -379,7 +384,10 @@ def test_the_plug_in_collects_the_contract_as_tests(tmp_path: Path) -> None:
 
 def test_the_plug_in_is_light() -> None:
     heavy = "('numpy', 'pandas', 'sklearn')"
-    code = f"import evaluation.pytest_plugin, sys; print([m for m in {heavy} if m in sys.modules])"
+    code = (
+        "import sys, copula_shirley.evaluation.pytest_plugin\n"
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Column, Schema
-from evaluation import evaluate
+from copula_shirley.evaluation import evaluate
 
 NUMBER = Column("n", "continuous", minimum=0, maximum=99, missing=True)
 LETTER = Column("c", "categorical", categories=("a", "b", "z"), missing=True)

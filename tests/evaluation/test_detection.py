@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Column, Schema
-from evaluation import evaluate
+from copula_shirley.evaluation import evaluate
 
 SCHEMA = Schema(
     (

@@ -6,8 +6,9 @@ import pytest
 
 from copula_shirley import Column, Schema
 from copula_shirley.errors import SchemaError, SettingError
-from evaluation import Binning, evaluate, marginals, total_variation
-from evaluation.comparison import rows_of
+from copula_shirley.evaluation import Binning, evaluate, total_variation
+from copula_shirley.evaluation.comparison import rows_of
+from copula_shirley.evaluation.metrics import marginals
 
 SCHEMA = Schema(
     (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from evaluation.matching import BLOCK, CHUNK, agreement_counts
+from copula_shirley.evaluation.attacks.matching import BLOCK, CHUNK, agreement_counts
 
 Table = NDArray[np.int32]
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from copula_shirley import Column, Schema, SchemaError
 from copula_shirley.errors import SettingError
-from evaluation import evaluate, membership_inference, plain
-from evaluation import membership as module
-from evaluation.membership import attack, share_of_members
-from evaluation.plain import plain_codes, plain_points
+from copula_shirley.evaluation import evaluate, membership_inference
+from copula_shirley.evaluation.attacks import membership as module
+from copula_shirley.evaluation.attacks import plain
+from copula_shirley.evaluation.attacks.membership import attack, share_of_members
+from copula_shirley.evaluation.attacks.plain import plain_codes, plain_points
 
 BOTH_DISTANCES = ("hamming", "euclidean")
 BOTH_ESTIMATORS = ("distance", "counting")

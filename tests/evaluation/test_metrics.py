@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from copula_shirley import Column, Schema
 from copula_shirley.errors import SettingError
-from evaluation import (
+from copula_shirley.evaluation import (
     METRICS,
     Comparison,
     Metric,
     Result,
     evaluate,
-    learning,
-    singling_out,
     verdict,
 )
-from evaluation import metrics as module
+from copula_shirley.evaluation.attacks import singling_out
+from copula_shirley.evaluation.metrics import learning
+from copula_shirley.evaluation.metrics import registry as module
 
 SCHEMA = Schema(
     (

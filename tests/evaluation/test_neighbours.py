@@ -11,8 +11,7 @@ import pytest
 
 from copula_shirley import Column, Schema, SchemaError
 from copula_shirley.errors import SettingError
-from copula_shirley.privacy import NEIGHBOURS
-from evaluation.neighbours import (
+from copula_shirley.evaluation.audit.neighbours import (
     PAIRS,
     Canaries,
     Pair,
@@ -21,6 +20,7 @@ from evaluation.neighbours import (
     duplicates,
     read_pair,
 )
+from copula_shirley.privacy.ledger import NEIGHBOURS
 
 
 def rows_of(table: pd.DataFrame) -> Counter[str]:

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 from copula_shirley import SchemaError
-from copula_shirley.domain import FloatArray
 from copula_shirley.errors import SettingError
-from evaluation import plain
-from evaluation.plain import (
+from copula_shirley.evaluation.attacks import plain
+from copula_shirley.evaluation.attacks.plain import (
     Tables,
     Wide,
     check_positive,
@@ -16,6 +15,7 @@ from evaluation.plain import (
     plain_codes,
     plain_points,
 )
+from copula_shirley.schema.domain import FloatArray
 
 HALF = np.sqrt(0.5)
 

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Column, Schema
-from evaluation import evaluate
-from evaluation.comparison import rows_of
-from evaluation.singling_out import Predicate, _spread_by_chance
+from copula_shirley.evaluation import evaluate
+from copula_shirley.evaluation.attacks.singling_out import Predicate, _spread_by_chance
+from copula_shirley.evaluation.comparison import rows_of
 
 SCHEMA = Schema(
     (

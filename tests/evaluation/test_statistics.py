@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
 from copula_shirley import Column, Schema, SchemaError
-from evaluation import evaluate, kolmogorov_smirnov, spearman_drift
+from copula_shirley.evaluation import evaluate, kolmogorov_smirnov, spearman_drift
 
 SCHEMA = Schema(
     (

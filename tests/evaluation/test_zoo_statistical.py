@@ -1,7 +1,8 @@
 """The audit catches planted faults, and lets the same generators without the fault pass.
 
 Seeds are fixed. A true claim is refuted with a chance below 1 in 1,000 per audit
-(``evaluation.findings.FALSE_ALARM``), so one of the eighteen correct ones with a chance below 1 in
+(``evaluation.audit.findings.FALSE_ALARM``), so one of the eighteen correct ones with a chance below
+1 in
 55 if the seeds were others.
 """
 
@@ -11,7 +12,7 @@ import pytest
 from tallies import Tally
 from zoo_statistical import STATISTICAL
 
-from evaluation.audit import audit
+from copula_shirley.evaluation.audit.audit import audit
 
 pytestmark = [pytest.mark.slow, pytest.mark.evidence]
 

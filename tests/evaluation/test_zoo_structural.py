@@ -9,9 +9,9 @@ import pytest
 from tallies import Tally
 from zoo_structural import STRUCTURAL
 
-from copula_shirley.api import find_generator
-from evaluation.contract import Report, check_generator
-from evaluation.contract.tables import town
+from copula_shirley.evaluation.contract import Report, check_generator
+from copula_shirley.evaluation.contract.tables import town
+from copula_shirley.generator import find_generator
 
 #: What each fault's check found, for the table of them all.
 FOUND: dict[str, Report] = {}

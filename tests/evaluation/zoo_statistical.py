@@ -14,17 +14,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from baselines import DPCopula, DPHistogram, PrivBayes, dp_copula
-from baselines.base import Baseline
 from copula_shirley import Column, PrivateVine, Schema
-from copula_shirley.api import Rows
-from copula_shirley.domain import FloatArray, Grid
-from copula_shirley.keys import GroupKey
-from copula_shirley.measure import Measure, Noise, Records, Tables
-from copula_shirley.mechanisms import NumpyNoise
-from copula_shirley.noise import Integers, SeededNoise
-from copula_shirley.privacy import Ledger, Sensitivity, histogram_sensitivity
-from evaluation.neighbours import Pair, built_in, duplicates
+from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes
+from copula_shirley.baselines import copula as dp_copula
+from copula_shirley.baselines.base import Baseline
+from copula_shirley.evaluation.audit.neighbours import Pair, built_in, duplicates
+from copula_shirley.generator import Rows
+from copula_shirley.measure.curator import Measure, Noise, Records, Tables
+from copula_shirley.privacy.ledger import Ledger, Sensitivity, histogram_sensitivity
+from copula_shirley.privacy.mechanisms import NumpyNoise
+from copula_shirley.privacy.noise import Integers, SeededNoise
+from copula_shirley.private_vine.cell_maps import GroupKey
+from copula_shirley.schema.domain import FloatArray, Grid
 
 # -- noise that is too small -------------------------------------------------------------
 

@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from baselines import DPHistogram, PrivBayes
-from baselines.base import Baseline
-from copula_shirley import BudgetError, Ledger, PrivateVine, SchemaError, domain
-from copula_shirley.api import Progress, Rows
-from copula_shirley.domain import Grid
-from copula_shirley.measure import Choice, Distances, Measure, Query, Records, run
-from copula_shirley.mechanisms import NumpyNoise
-from copula_shirley.noise import SecureNoise
-from copula_shirley.privacy import ALL_ROWS, Budget, Sensitivity, Total
-from copula_shirley.rounds import learn
-from copula_shirley.schema import Column, Schema
+from copula_shirley import BudgetError, Ledger, PrivateVine, SchemaError
+from copula_shirley.baselines import DPHistogram, PrivBayes
+from copula_shirley.baselines.base import Baseline
+from copula_shirley.generator import Progress, Rows
+from copula_shirley.measure.curator import Choice, Distances, Measure, Query, Records, run
+from copula_shirley.privacy.ledger import ALL_ROWS, Budget, Sensitivity, Total
+from copula_shirley.privacy.mechanisms import NumpyNoise
+from copula_shirley.privacy.noise import SecureNoise
+from copula_shirley.private_vine.stages import learn
+from copula_shirley.schema import domain
+from copula_shirley.schema.domain import Grid
+from copula_shirley.schema.schema import Column, Schema
 
 Numbers = dict[str, np.ndarray]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.paper.scores import Scores, prepared
+from copula_shirley.experiments.paper.scores import Scores, prepared
 
 #: Small wobble of the folds, the same for everybody, so that paired differences are exact.
 WOBBLE = (0.0, 0.01, -0.01, 0.005, -0.005)

@@ -1,4 +1,4 @@
-"""Result rows by hand, as ``experiments.execute`` makes them."""
+"""Result rows by hand, as ``copula_shirley.experiments.run.execute`` makes them."""
 
 from __future__ import annotations
 

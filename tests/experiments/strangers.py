@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from copula_shirley.privacy import Budget, Ledger
+from copula_shirley.privacy.ledger import Budget, Ledger
 
 
 class Copies:
@@ -147,6 +147,7 @@ class Mains(Copies):
 
     def __init__(self, told: str) -> None:
         Path(told).write_text(
-            f"{hasattr(sys.modules['__main__'], 'MINE')} {'experiments.commands' in sys.modules}",
+            f"{hasattr(sys.modules['__main__'], 'MINE')} "
+            f"{'copula_shirley.experiments.cli.experiments' in sys.modules}",
             encoding="ascii",
         )

@@ -6,13 +6,21 @@ import pandas as pd
 import pytest
 from paper_frames import lines, lost, models, ratios, scores
 
-from experiments.paper.claims import CLAIMS, verdicts
-from experiments.paper.coefficients import PAIRS, PREFIX
-from experiments.paper.document import verdict_table
-from experiments.paper.findings import Finding, Status, Verdict, answer, at_most, decide, judged
-from experiments.paper.multivariate_claims import reference
-from experiments.paper.printed import STRONG_ATTACK
-from experiments.paper.scores import Scores, estimate, prepared
+from copula_shirley.experiments.paper.claims import CLAIMS, verdicts
+from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX
+from copula_shirley.experiments.paper.document import verdict_table
+from copula_shirley.experiments.paper.findings import (
+    Finding,
+    Status,
+    Verdict,
+    answer,
+    at_most,
+    decide,
+    judged,
+)
+from copula_shirley.experiments.paper.multivariate_claims import reference
+from copula_shirley.experiments.paper.printed import STRONG_ATTACK
+from copula_shirley.experiments.paper.scores import Scores, estimate, prepared
 
 KEYS = {claim.key: claim for claim in CLAIMS}
 

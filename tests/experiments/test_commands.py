@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from copula_shirley import cli
+from copula_shirley.cli import main as cli
 
 HERE = Path(__file__).parent
 CONFIG = """
@@ -37,7 +37,7 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def shirley(place: Path) -> Shirley:
     def run(*words: str, path: str = "") -> subprocess.CompletedProcess[str]:
-        main = "from copula_shirley.cli import main; main()"
+        main = "from copula_shirley.cli.main import main; main()"
         env = {**os.environ, "PYTHONPATH": path or str(place), "COLUMNS": "200"}
         return subprocess.run(
             [sys.executable, "-c", main, *words],

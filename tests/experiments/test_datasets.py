@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from copula_shirley import domain
 from copula_shirley.errors import SchemaError, ShirleyError
-from copula_shirley.schema import Schema
-from experiments import Dataset, DatasetError, datasets, list_datasets, load_dataset
+from copula_shirley.experiments import Dataset, DatasetError, datasets, list_datasets, load_dataset
+from copula_shirley.schema import domain
+from copula_shirley.schema.schema import Schema
 
 NAMES = ("randhie", "adult", "compas", "diabetes130", "texas", "made")
 SHAPES = {  # rows, columns with the person column

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.evidence import TALLIES, added_up, markdown
+from copula_shirley.experiments.evidence import TALLIES, added_up, markdown
 
 REPORT = """<testsuites><testsuite>
 <testcase name="a"><properties><property name="faults_planted" value="2"/>

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from copula_shirley import Column, Schema
-from experiments.candidates import check_one_hot
-from experiments.execute import execute
-from experiments.specs import Run, frozen
-from experiments.synthesis import Skip
+from copula_shirley.experiments.generators.candidates import check_one_hot
+from copula_shirley.experiments.run.execute import execute
+from copula_shirley.experiments.run.synthesis import Skip
+from copula_shirley.experiments.specs import Run, frozen
 
 MADE = Run("made", "x", "uniform", rows=100, folds=2, metrics=("ks", "mcc_binary", "tvd2"))
 STRANGERS = "strangers"

@@ -10,10 +10,15 @@ import pandas as pd
 import pytest
 from paper_frames import METRICS, all_metrics, lines, lost, models, ratios, scores
 
-from experiments.paper.drawing import save
-from experiments.paper.figures import draw_all, draw_epsilons, draw_overall, draw_settings
-from experiments.paper.printed import COLOURS, PANELS
-from experiments.paper.scatter import draw_drawn, draw_made, draw_scatter
+from copula_shirley.experiments.paper.drawing import save
+from copula_shirley.experiments.paper.figures import (
+    draw_all,
+    draw_epsilons,
+    draw_overall,
+    draw_settings,
+)
+from copula_shirley.experiments.paper.printed import COLOURS, PANELS
+from copula_shirley.experiments.paper.scatter import draw_drawn, draw_made, draw_scatter
 
 SPLITS = {"0.1": all_metrics(0.1), "0.5": all_metrics(0.2), "0.9": all_metrics(0.3)}
 

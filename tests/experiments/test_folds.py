@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import load_dataset
-from experiments.folds import fold_of
-from experiments.specs import Run
+from copula_shirley.experiments import load_dataset
+from copula_shirley.experiments.folds import fold_of
+from copula_shirley.experiments.specs import Run
 
 RUN = Run("made", "x", "x", folds=5)
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from experiments import forks
-from experiments.forks import Forked, Server
+from copula_shirley.experiments.run import forks
+from copula_shirley.experiments.run.forks import Forked, Server
 
 MARK: list[str] = []
 
@@ -102,8 +102,8 @@ def test_processes_see_the_end_of_the_runner(server: Server) -> None:
 ALONE = """
 from threading import Event, Thread
 
-import experiments.commands
-from experiments import forks
+import copula_shirley.experiments.cli.experiments
+from copula_shirley.experiments.run import forks
 
 def copies():
     forks.start_server(copy=True)

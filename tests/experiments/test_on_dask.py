@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from copula_shirley import SettingError
-from experiments.on_dask import run_on_dask
-from experiments.specs import Run
-from experiments.store import Row, Store
-from experiments.supervise import Limits
+from copula_shirley.experiments.run.on_dask import run_on_dask
+from copula_shirley.experiments.run.store import Row, Store
+from copula_shirley.experiments.run.supervise import Limits
+from copula_shirley.experiments.specs import Run
 
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -49,7 +49,7 @@ def runs() -> list[Run]:
 
 
 def test_a_grid_completes_though_a_worker_is_killed(tmp_path: Path) -> None:
-    from experiments.runner import run_all  # noqa: PLC0415
+    from copula_shirley.experiments.run.runner import run_all  # noqa: PLC0415
 
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
@@ -74,7 +74,7 @@ class Quiet:
 
 
 def test_an_address_where_nobody_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.on_dask.PATIENCE", 1)
+    monkeypatch.setattr("copula_shirley.experiments.run.on_dask.PATIENCE", 1)
     before = time.monotonic()
     with pytest.raises(SettingError, match=r"--dask \('tcp://127.0.0.1:1'\) must be the address"):
         run_on_dask("tcp://127.0.0.1:1", runs(), Store(tmp_path), Limits(), Quiet())

@@ -11,19 +11,25 @@ import pytest
 from paper_frames import lines, lost, models, scores
 
 from copula_shirley.errors import SettingError
-from experiments.datasets import load_dataset
-from experiments.paper import printed
-from experiments.paper.coefficients import (
+from copula_shirley.experiments.datasets import load_dataset
+from copula_shirley.experiments.paper import printed
+from copula_shirley.experiments.paper.coefficients import (
     PAIRS,
     SHOWN_ROWS,
     coefficients,
     scatter_rows,
     with_coefficients,
 )
-from experiments.paper.gather import read, write_csv
-from experiments.paper.scores import Scores, estimate, paired, prepared
-from experiments.paper.tables import failures, origins, table_5_1, table_5_2, table_of_models
-from experiments.store import tidy
+from copula_shirley.experiments.paper.gather import read, write_csv
+from copula_shirley.experiments.paper.scores import Scores, estimate, paired, prepared
+from copula_shirley.experiments.paper.tables import (
+    failures,
+    origins,
+    table_5_1,
+    table_5_2,
+    table_of_models,
+)
+from copula_shirley.experiments.run.store import tidy
 
 # -- estimates -------------------------------------------------------------------
 

@@ -11,9 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.peers import PeerError, environments
-from experiments.peers.environments import MARKER, environment, environment_name, find_python
-from experiments.peers.registry import THIS_PYTHON
+from copula_shirley.experiments.generators import PeerError, environments
+from copula_shirley.experiments.generators.environments import (
+    MARKER,
+    environment,
+    environment_name,
+    find_python,
+)
+from copula_shirley.experiments.generators.registry import THIS_PYTHON
 
 
 @pytest.fixture
@@ -111,7 +116,7 @@ def test_a_real_environment(tmp_path: Path) -> None:
 BUILDER = """
 import sys
 from pathlib import Path
-from experiments.peers.environments import environment
+from copula_shirley.experiments.generators.environments import environment
 environment(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
 """
 

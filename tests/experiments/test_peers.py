@@ -16,18 +16,18 @@ import pandas as pd
 import psutil
 import pytest
 
-from copula_shirley.schema import Schema
-from experiments.datasets import Dataset
-from experiments.execute import checked
-from experiments.folds import Fold
-from experiments.peers import PeerError, find_peer, known_peers
-from experiments.peers.__main__ import main
-from experiments.peers.environments import find_python
-from experiments.peers.launch import launch
-from experiments.peers.peer import DRIVER, Peer, described
-from experiments.peers.registry import THIS_PYTHON, entry_of, registry
-from experiments.specs import Run
-from experiments.synthesis import Skip
+from copula_shirley.experiments.datasets import Dataset
+from copula_shirley.experiments.folds import Fold
+from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
+from copula_shirley.experiments.generators.__main__ import main
+from copula_shirley.experiments.generators.environments import find_python
+from copula_shirley.experiments.generators.launch import launch
+from copula_shirley.experiments.generators.peer import DRIVER, Peer, described
+from copula_shirley.experiments.generators.registry import THIS_PYTHON, entry_of, registry
+from copula_shirley.experiments.run.execute import checked
+from copula_shirley.experiments.run.synthesis import Skip
+from copula_shirley.experiments.specs import Run
+from copula_shirley.schema.schema import Schema
 
 RUN = Run("people", "mine", "mine.py", folds=2)
 #: Draws training rows again; works on cells and on values.
@@ -239,8 +239,8 @@ def test_the_driver_is_in_our_group_with_our_threads_and_no_path(
 LAUNCHER = """
 import os, sys
 from pathlib import Path
-from experiments.peers.launch import launch
-from experiments.peers.peer import DRIVER
+from copula_shirley.experiments.generators.launch import launch
+from copula_shirley.experiments.generators.peer import DRIVER
 import json
 folder = Path(sys.argv[1])
 job = json.loads((folder / "job.json").read_text())

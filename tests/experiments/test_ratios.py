@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.benchmarks import ratios
-from experiments.specs import Run
-from experiments.store import tidy
+from copula_shirley.experiments.benchmarks import ratios
+from copula_shirley.experiments.run.store import tidy
+from copula_shirley.experiments.specs import Run
 
 
 def row(generator: str, seed: int, epsilon: float | None, **figures: float) -> dict[str, object]:

@@ -16,13 +16,13 @@ import pytest
 from report_rows import METRICS, benchmark, ended, row
 from rich.console import Console
 
-from copula_shirley.artefact import ArtefactError
-from experiments.display import print_leaderboard
-from experiments.report import render, write_report
-from experiments.report.board import board, exactly
-from experiments.report.ledgers import grouped_spends
-from experiments.report.lines import Estimate, lines_of, standings
-from experiments.report.words import measures_of
+from copula_shirley.experiments.cli.display import print_leaderboard
+from copula_shirley.experiments.report import render, write_report
+from copula_shirley.experiments.report.board import board, exactly
+from copula_shirley.experiments.report.ledgers import grouped_spends
+from copula_shirley.experiments.report.lines import Estimate, lines_of, standings
+from copula_shirley.experiments.report.words import measures_of
+from copula_shirley.files.model_file import ArtefactError
 
 VOID = {"meta", "link", "br", "wbr", "input"}
 

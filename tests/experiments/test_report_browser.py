@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from report_rows import benchmark, row
 
-from experiments.report import write_report
+from copula_shirley.experiments.report import write_report
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 

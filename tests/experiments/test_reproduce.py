@@ -13,9 +13,9 @@ from paper_frames import all_metrics, lines, lost, models, ratios, scores
 from typer.testing import CliRunner
 
 from copula_shirley.errors import SettingError
-from experiments import reproduce as command
-from experiments.paper.gather import narrowed, read, write_all
-from experiments.specs import Grid
+from copula_shirley.experiments.cli import reproduce as command
+from copula_shirley.experiments.paper.gather import narrowed, read, write_all
+from copula_shirley.experiments.specs import Grid
 
 app = typer.Typer()
 app.command()(command.reproduce)

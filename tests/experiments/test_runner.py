@@ -16,12 +16,18 @@ from typing import Any
 import psutil
 import pytest
 
-from experiments import supervise
-from experiments.kin import family_of, kill_all
-from experiments.runner import exit_code, few_threads, open_runs, run_all, run_apart
-from experiments.specs import Grid, Run
-from experiments.store import Row, Store
-from experiments.supervise import Limits
+from copula_shirley.experiments.run import supervise
+from copula_shirley.experiments.run.kin import family_of, kill_all
+from copula_shirley.experiments.run.runner import (
+    exit_code,
+    few_threads,
+    open_runs,
+    run_all,
+    run_apart,
+)
+from copula_shirley.experiments.run.store import Row, Store
+from copula_shirley.experiments.run.supervise import Limits
+from copula_shirley.experiments.specs import Grid, Run
 
 HERE = Path(__file__).parent
 #: Seconds are those of this machine; everything else must be the same.
@@ -142,7 +148,7 @@ def test_a_daemon_counts_for_the_limits_of_its_run(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     script = (
         "import os, sys, time\n"
-        "from experiments import kin\n"
+        "from copula_shirley.experiments.run import kin\n"
         "assert kin.adopt_orphans()\n"
         "if os.fork() == 0:\n"
         "    os.setsid()\n"
@@ -173,11 +179,11 @@ def test_a_run_does_not_import_the_main_module_of_the_runner(tmp_path: Path) -> 
     script.write_text(
         "import sys\n"
         "from threading import Event, Thread\n"
-        "import experiments.commands\n"
-        "from experiments.runner import run_all\n"
-        "from experiments.specs import Run\n"
-        "from experiments.store import Store\n"
-        "from experiments.supervise import Limits\n"
+        "import copula_shirley.experiments.cli.experiments\n"
+        "from copula_shirley.experiments.run.runner import run_all\n"
+        "from copula_shirley.experiments.specs import Run\n"
+        "from copula_shirley.experiments.run.store import Store\n"
+        "from copula_shirley.experiments.run.supervise import Limits\n"
         "from test_runner import Silent, run_of\n"
         "MINE = True\n"
         "if __name__ == '__main__':\n"
@@ -247,7 +253,7 @@ generators: {dp-histogram: , dp-copula: , uniform: {epsilons: [off]}}
 
 
 def command(config: Path, results: Path) -> list[str]:
-    main = "from copula_shirley.cli import main; main()"
+    main = "from copula_shirley.cli.main import main; main()"
     words = ["experiments", "run", str(config), "--results", str(results), "--jobs", "2"]
     return [sys.executable, "-c", main, *words]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments.specs import GRIDS, Grid, GridError, Run, frozen
+from copula_shirley.experiments.specs import GRIDS, Grid, GridError, Run, frozen
 
 RUN = Run("compas", "PrivBayes", "privbayes", frozen({"degree": 2, "names": ["a", "b"]}))
 SMALL: dict[str, Any] = {"datasets": ["made"], "generators": {"uniform": None}}

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments.specs import GridError, Run
-from experiments.store import Store, tidy
+from copula_shirley.experiments.run.store import Store, tidy
+from copula_shirley.experiments.specs import GridError, Run
 
 RUN = Run("made", "PB", "privbayes", variant="degree 2", epsilon=None)
 KEEPS = Run("made", "PB", "privbayes", keep_table=True)

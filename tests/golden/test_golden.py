@@ -25,8 +25,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from baselines import DPCopula, DPHistogram, PrivBayes, Real, Uniform
 from copula_shirley import Column, CopulaShirley, PrivacyWarning, PrivateVine, Schema, load
+from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes, Real, Uniform
 
 GOLDEN = Path(__file__).with_name("golden.json")
 SEED, ROWS, MANY, SHOWN = 11, 50, 1000, 5

@@ -1,0 +1,378 @@
+"""PrivBayes (Zhang, Cormode, Procopiuc, Srivastava, Xiao, TODS 2017).
+
+A Bayesian network is grown greedily: each step picks a child and its parents by
+the exponential mechanism. Then the joint counts of each child with its parents
+are released with noise, and rows are drawn from parents to children.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copula_shirley.baselines.base import SIZE_SHARE, Baseline
+from copula_shirley.baselines.network import Joint, consistent, plot_network
+from copula_shirley.errors import ArtefactError, SettingError
+from copula_shirley.generator import Progress, RandomState, Rows
+from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon
+from copula_shirley.privacy.mechanisms import NumpyNoise
+from copula_shirley.restoring import floats
+from copula_shirley.schema.domain import FloatArray, Grid
+from copula_shirley.schema.schema import Column, OnUnknown, Schema
+from copula_shirley.thesis.histograms import count_cells
+
+Codes = dict[str, NDArray[np.intp]]
+#: Cells that one noisy table may have at the most (8 bytes each, a few copies).
+MOST_CELLS = 10_000_000
+
+
+class PrivBayes(Baseline):
+    """Bayesian network with noisy structure and noisy tables.
+
+    Parameters
+    ----------
+    epsilon : float or None
+    degree : int or None
+        Most parents of a column. None: as many as ``theta`` allows.
+    theta : float
+        With ``degree=None``, parents are added while the average cell of the
+        noisy table holds at least theta times its noise (theta-usefulness).
+    score : {"R", "mutual-information"}
+        How well parents tell a child: the distance of their joint distribution
+        to independence, or mutual information (replace-one neighbours only).
+    network_share : float
+        Share of epsilon for the choice of the network.
+    bins : int
+        Cells of a numeric column with more values than this.
+    mechanism : {"geometric", "laplace"}
+    neighbours, on_unknown, random_state
+        As for every generator.
+
+    Notes
+    -----
+    Departs from the paper: noisy counts are projected onto non-negative tables
+    with the right total instead of being clipped and scaled, which would drown
+    large tables in positive noise; and tables are made consistent on the columns
+    that they share. Both are post-processing.
+    """
+
+    name: ClassVar[str] = "privbayes"
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        *,
+        degree: int | None = 3,
+        theta: float = 4.0,
+        score: Literal["R", "mutual-information"] = "R",
+        network_share: float = 0.3,
+        bins: int = 16,
+        mechanism: str = "geometric",
+        neighbours: str = "replace-one",
+        on_unknown: OnUnknown = "refuse",
+        random_state: RandomState = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.degree = degree
+        self.theta = theta
+        self.score = score
+        self.network_share = network_share
+        self.bins = bins
+        self.mechanism = mechanism
+        self.neighbours = neighbours
+        self.on_unknown = on_unknown
+        self.random_state = random_state
+
+    # -- settings ------------------------------------------------------------------
+
+    def _check_settings(self, schema: Schema) -> None:
+        super()._check_settings(schema)
+        if self.mechanism not in ("geometric", "laplace"):
+            raise SettingError(f"mechanism ({self.mechanism!r}) must be geometric or laplace")
+        if self.score not in ("R", "mutual-information"):
+            raise SettingError(f"score ({self.score!r}) must be R or mutual-information")
+        if self.score == "mutual-information" and not self._size_is_public(schema):
+            raise SettingError(
+                "score ('mutual-information') must be 'R' where the number of rows is private "
+                "(add-remove neighbours, people with several rows): its sensitivity depends on it"
+            )
+        for setting in ("degree", "bins"):
+            value = getattr(self, setting)
+            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+            if not whole and not (setting == "degree" and value is None):
+                raise SettingError(f"{setting} ({value!r}) must be a positive whole number")
+        if not isinstance(self.theta, int | float) or not self.theta > 0:
+            raise SettingError(f"theta ({self.theta!r}) must be a positive number")
+        if not isinstance(self.network_share, int | float) or not 0 < self.network_share < 1:
+            raise SettingError(f"network_share ({self.network_share!r}) must be in (0, 1)")
+        if self.epsilon is not None:  # the smallest share that anything gets
+            share = min(self.network_share, 1 - self.network_share) * (1 - SIZE_SHARE)
+            check_epsilon(self.epsilon * share / len(schema))
+        self._check_sizes(Grid(self._coarse(schema)).sizes)
+
+    def _check_sizes(self, sizes: dict[str, int]) -> None:
+        """Refuse a degree whose largest possible table does not fit into memory."""
+        widest = sorted(sizes, key=lambda name: -sizes[name])[: (self.degree or 0) + 1]
+        cells = float(np.prod([float(sizes[name]) for name in widest]))
+        if cells > MOST_CELLS:
+            listed = ", ".join(f"{name!r} ({sizes[name]})" for name in widest)
+            raise SettingError(
+                f"degree ({self.degree}): a table of {listed} would have {cells:.3g} cells, more "
+                f"than {MOST_CELLS:.0e}; use a smaller degree, fewer bins, or merge categories"
+            )
+
+    def _coarse(self, schema: Schema) -> list[Column]:
+        """Numeric columns with many values in ``bins`` cells; others as they are."""
+        numeric = ("integer", "continuous", "datetime")
+        return [
+            replace(c, cells=self.bins) if c.kind in numeric and c.size > self.bins else c
+            for c in schema
+        ]
+
+    # -- fit -----------------------------------------------------------------------
+
+    def _fit(
+        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        noise_rng, root_rng = rng.spawn(2)
+        noise = self._noise(ledger, noise_rng)
+        self._grid = Grid(self._coarse(rows.schema))
+        codes = self._grid.codes(rows.numbers)
+        left, size_cost = self.epsilon, None
+        if left is not None and not self._size_is_public(rows.schema):
+            size_cost, left = left * SIZE_SHARE, left * (1 - SIZE_SHARE)
+        self._public_rows = self._public_size(len(rows), noise, ledger, size_cost)
+        shares = (
+            (None, None)
+            if left is None
+            else (left * self.network_share, left * (1 - self.network_share))
+        )
+        network = self._grow(codes, noise, ledger, shares, root_rng, progress)
+        progress("tables", 0.8)
+        self.joints_ = self._measure(network, codes, noise, ledger, shares[1])
+
+    def _grow(
+        self,
+        codes: Codes,
+        noise: NumpyNoise,
+        ledger: Ledger,
+        shares: tuple[float | None, float | None],
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> list[tuple[str, tuple[str, ...]]]:
+        """Choose (child, parents) one after the other; the first column at random."""
+        names = list(codes)
+        first = names[int(rng.integers(len(names)))]
+        network: list[tuple[str, tuple[str, ...]]] = [(first, ())]
+        scores = Scores(codes, self._grid.sizes, self.score)
+        reach = self._score_reach(ledger)
+        epsilon = None if shares[0] is None else shares[0] / max(len(names) - 1, 1)
+        for step in range(1, len(names)):
+            progress(f"network {step} of {len(names) - 1}", 0.8 * step / len(names))
+            chosen = [child for child, _ in network]
+            candidates = [
+                (child, parents)
+                for child in names
+                if child not in chosen
+                for parents in self._parent_sets(child, chosen, shares[1])
+            ]
+            values = np.array([scores(child, parents) for child, parents in candidates])
+            if epsilon is None:
+                ledger.record_unprotected("network", f"choice {step}", "noise is off")
+                pick = int(np.argmax(values))
+            else:
+                ledger.charge("network", f"choice {step}", "exponential", epsilon)
+                pick = noise.choose(values, epsilon=epsilon, sensitivity=reach)
+            network.append(candidates[pick])
+        return network
+
+    def _score_reach(self, ledger: Ledger) -> float:
+        """How much one unit can change a score.
+
+        Where the number of rows is public, a unit is a row that is replaced.
+        Else a unit is up to ``ledger.sensitivity().l1`` rows that are added or
+        removed one after the other, each worth the add/remove bound, which holds
+        for every number of rows.
+        """
+        if ledger.neighbours == "replace-one" and ledger.rows_per_unit == 1:
+            return score_sensitivity(self.score, "replace-one", self._public_rows)
+        return score_sensitivity(self.score, "add-remove") * ledger.sensitivity().l1
+
+    def _parent_sets(
+        self, child: str, chosen: list[str], epsilon: float | None
+    ) -> list[tuple[str, ...]]:
+        """Parent sets to consider: public, as they depend on sizes and on the choices so far."""
+        if self.degree is not None:
+            return list(combinations(chosen, min(self.degree, len(chosen))))
+        return _maximal_sets(child, chosen, self._grid.sizes, self._most_cells(epsilon))
+
+    def _most_cells(self, epsilon: float | None) -> float:
+        """Largest theta-useful table: n * epsilon2 / (2 * d * theta) cells (paper, 4.3)."""
+        if epsilon is None:
+            return float(MOST_CELLS)
+        useful = self._public_rows * epsilon / (2 * len(self._grid.sizes) * self.theta)
+        return min(float(MOST_CELLS), useful)
+
+    def _measure(
+        self,
+        network: list[tuple[str, tuple[str, ...]]],
+        codes: Codes,
+        noise: NumpyNoise,
+        ledger: Ledger,
+        epsilon: float | None,
+    ) -> list[Joint]:
+        """Noisy counts of each child with its parents.
+
+        A table whose columns all stand in a later one (as those of the first k
+        columns do) is not paid for: it is summed from that one. The others share
+        epsilon equally, so each has noise of scale (number of tables) *
+        sensitivity / epsilon *on counts*.
+        """
+        columns = [(*parents, child) for child, parents in network]
+        paid = [
+            i
+            for i, mine in enumerate(columns)
+            if not any(set(mine) <= set(other) for other in columns[i + 1 :])
+        ]
+        cost = None if epsilon is None else Budget(epsilon / len(paid))
+        joints: dict[int, Joint] = {}
+        for i in paid:
+            shape = tuple(self._grid.sizes[name] for name in columns[i])
+            flat = np.ravel_multi_index([codes[name] for name in columns[i]], shape)
+            counts = count_cells(flat, int(np.prod(shape)))
+            label = " x ".join(columns[i])
+            noisy = self._release("table", label, counts, cost, noise, ledger)
+            joints[i] = Joint(columns[i], noisy.reshape(shape))
+        tables = consistent(list(joints.values()), self._public_rows)
+        joints = dict(zip(joints, tables, strict=True))
+        return [
+            joints[i]
+            if i in joints
+            else next(joints[j] for j in paid if set(mine) <= set(columns[j])).sum_to(mine)
+            for i, mine in enumerate(columns)
+        ]
+
+    # -- sample, save, look ----------------------------------------------------------
+
+    def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
+        codes: Codes = {}
+        for joint in self.joints_:
+            codes[joint.child] = joint.draw(codes, n, rng)
+        return self._grid.numbers(codes, rng)
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        arrays = {f"joint_{i}": joint.mass for i, joint in enumerate(self.joints_)}
+        return {"columns": [list(joint.columns) for joint in self.joints_]}, arrays
+
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self._grid = Grid(self._coarse(self.schema_))
+        self.joints_ = []
+        known: set[str] = set()
+        for i, columns in enumerate(state["columns"]):
+            shape = tuple(self._grid.sizes[name] for name in columns)
+            mass = floats(arrays[f"joint_{i}"], shape)
+            if not known.issuperset(columns[:-1]) or columns[-1] in known or np.any(mass < 0):
+                raise ArtefactError("its network must draw every column once, after its parents")
+            known.add(columns[-1])
+            self.joints_.append(Joint(tuple(columns), mass))
+        if known != set(self.schema_.names):
+            raise ArtefactError("its network must draw every column once, after its parents")
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The network: each column with its parents."""
+        self._check_fitted()
+        rows = [(j.child, ", ".join(j.columns[:-1]), j.mass.size) for j in self.joints_]
+        return {"Network": pd.DataFrame(rows, columns=["column", "parents", "cells"])}
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the network (thesis, figure 3.7)."""
+        self._check_fitted()
+        plot_network(self.joints_, path)
+
+
+# -- scores ----------------------------------------------------------------------------
+
+
+class Scores:
+    """Scores of (child, parents), each computed once, over cells that occur only."""
+
+    def __init__(self, codes: Codes, sizes: dict[str, int], score: str) -> None:
+        self.codes = codes
+        self.sizes = sizes
+        self.score = score
+        self.rows = len(next(iter(codes.values())))
+        self._parents: dict[tuple[str, ...], tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
+        self._known: dict[tuple[str, tuple[str, ...]], float] = {}
+
+    def __call__(self, child: str, parents: tuple[str, ...]) -> float:
+        """The score, in counts (n times that of the paper)."""
+        if (child, parents) not in self._known:
+            self._known[child, parents] = self._compute(child, parents)
+        return self._known[child, parents]
+
+    def _parent_codes(self, parents: tuple[str, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Parents' joint code, numbered by what occurs, and how often each occurs."""
+        if parents not in self._parents:
+            shape = tuple(self.sizes[name] for name in parents)
+            flat = np.ravel_multi_index([self.codes[name] for name in parents], shape)
+            counts = np.bincount(flat)
+            occurring = np.flatnonzero(counts)
+            number = np.zeros(len(counts), dtype=np.intp)
+            number[occurring] = np.arange(len(occurring))
+            self._parents[parents] = number[flat], counts[occurring]
+        return self._parents[parents]
+
+    def _compute(self, child: str, parents: tuple[str, ...]) -> float:
+        if not parents:
+            return 0.0
+        code, parent_counts = self._parent_codes(parents)
+        width = self.sizes[child]
+        joint = np.bincount(code * width + self.codes[child], minlength=len(parent_counts) * width)
+        joint = joint.reshape(len(parent_counts), width)
+        expected = np.outer(parent_counts, joint.sum(axis=0)) / self.rows
+        if self.score == "R":
+            return float(np.abs(joint - expected).sum() / 2)
+        inside = joint > 0
+        return float((joint[inside] * np.log(joint[inside] / expected[inside])).sum())
+
+
+def score_sensitivity(score: str, neighbours: str, rows: int = 0) -> float:
+    """How much one row can change a score (in counts: n times the paper's).
+
+    R, replacement: 3 + 2/n (paper, theorem 4.5). R, add/remove: the joint counts
+    change by 1; the product of margins, n times p q, becomes
+    (n p + e)(n q + f)/(n + 1), which differs by at most (3n + 1)/(n + 1) < 3; half
+    of both is below 2, whatever n. Mutual information, replacement: n times
+    2/n log((n + 1)/2) + (n - 1)/n log((n + 1)/(n - 1)) (paper, lemma 4.1).
+    """
+    if neighbours == "add-remove":
+        if score != "R":
+            raise AssertionError("mutual information needs a public number of rows")
+        return 2.0
+    if score == "R":
+        return 3 + 2 / rows
+    return float(2 * np.log((rows + 1) / 2) + (rows - 1) * np.log((rows + 1) / max(rows - 1, 1)))
+
+
+def _maximal_sets(
+    child: str, chosen: list[str], sizes: dict[str, int], most_cells: float
+) -> list[tuple[str, ...]]:
+    """Parent sets that fit into so many cells and to which nothing can be added."""
+    sets: list[tuple[str, ...]] = []
+
+    def extend(start: int, taken: tuple[str, ...], cells: float) -> None:
+        room = [n for n in chosen if n not in taken and cells * sizes[n] <= most_cells]
+        if not room:
+            sets.append(taken)
+        for i in range(start, len(chosen)):
+            if cells * sizes[chosen[i]] <= most_cells:
+                extend(i + 1, (*taken, chosen[i]), cells * sizes[chosen[i]])
+
+    extend(0, (), float(sizes[child]))
+    return sets or [()]

@@ -1,0 +1,1 @@
+"""The ``shirley`` command."""

@@ -1,0 +1,230 @@
+"""The members of a model file, read with limits: a file from a stranger cannot take the memory.
+
+Every size is checked before memory is taken for it: the directory of the zip file before it is
+read, what the members say they hold before they are unpacked, the shape of an array before it is
+made. Members are then unpacked up to what they say and no further.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from copula_shirley.errors import ArtefactError
+from copula_shirley.files.atomic import check_regular
+from copula_shirley.files.texts import all_texts, odd_character
+
+#: Bytes of all members unpacked; the largest models that we fitted have some 10 MB.
+LARGEST_MODEL = 2**30
+#: Bytes of the JSON member; Python needs up to 20 times as many for what it says.
+LARGEST_HEADER = 2**25
+#: An array per table that was measured: 100 columns have 4,950 pairs.
+MOST_MEMBERS = 50_000
+#: Bytes of the zip file's list of members, 160 for each.
+LARGEST_DIRECTORY = 2**23
+#: Deflate packs zeros 1,000 times; what packs better than this is stored as it is by ``pack``.
+LARGEST_RATIO = 100
+#: Up to so many bytes in all the ratio does not matter.
+HARMLESS = 2**24
+#: JSON within JSON; ours has 6 levels.
+DEEPEST_HEADER = 50
+#: Whole numbers of a header; seeds have 63 bits.
+LARGEST_WHOLE_NUMBER = 2**64
+ARRAY = re.compile(r"[A-Za-z0-9_-]{1,200}\.npy")
+#: Escaped or not, what may be a control character; most files have neither.
+ODD = re.compile(r"\\u|[^\n\r\t -~]")
+#: Kinds of dtype that a model may hold: truth values, whole numbers, floats.
+KINDS = "biuf"
+
+_END = struct.Struct("<4s4H2LH")
+
+
+def unpack(path: str | Path, header: str) -> dict[str, bytes]:
+    """Every member of the zip file, the JSON ``header`` among them.
+
+    Raises
+    ------
+    ArtefactError
+        If the file is absent, no zip file, not whole, too large or not like ours.
+    """
+    where = repr(str(path))
+    check_regular(path, ArtefactError)
+    try:
+        with open(path, "rb") as raw:
+            _check_directory(raw, where)
+            with zipfile.ZipFile(raw) as file:
+                infos = file.infolist()
+                _check_members(infos, os.fstat(raw.fileno()).st_size, header, where)
+                return {info.filename: _content(file, info) for info in infos}
+    except ArtefactError:
+        raise
+    except FileNotFoundError:
+        raise ArtefactError(f"{where} does not exist") from None
+    except OSError as error:
+        raise ArtefactError(f"{where} cannot be read: {error.strerror or error}") from None
+    except Exception:  # zipfile and zlib have a dozen kinds for what is cut or bent
+        raise ArtefactError(f"{where} is not a whole model file; it may be truncated") from None
+
+
+def _check_directory(raw: io.BufferedReader, where: str) -> None:
+    """Refuse a list of members that is too long, before zipfile reads it."""
+    size = raw.seek(0, os.SEEK_END)
+    start = max(size - _END.size - 2**16, 0)
+    raw.seek(start)
+    tail = raw.read(size - start)
+    place = tail.rfind(b"PK\x05\x06")
+    if place < 0 or len(tail) - place < _END.size:
+        raise ArtefactError(f"{where} is not a whole model file; it may be truncated")
+    *_, directory, _, _ = _END.unpack_from(tail, place)
+    if directory > LARGEST_DIRECTORY:
+        raise ArtefactError(
+            f"{where}: its list of members ({directory:,} bytes) must have at most "
+            f"{LARGEST_DIRECTORY:,} bytes"
+        )
+    if tail[max(place - 20, 0) : place].startswith(b"PK\x06\x07"):
+        raise ArtefactError(f"{where} is a zip file but not a model of this project")
+    raw.seek(0)
+
+
+def _check_members(infos: list[zipfile.ZipInfo], size: int, header: str, where: str) -> None:
+    """Refuse what ``pack`` does not write, and sizes that cannot be."""
+    names = [info.filename for info in infos]
+    if header not in names:
+        raise ArtefactError(f"{where} is a zip file but not a model of this project")
+    if len(infos) > MOST_MEMBERS:
+        raise ArtefactError(f"{where}: members ({len(infos):,}) must be at most {MOST_MEMBERS:,}")
+    if len(set(names)) < len(names):
+        raise ArtefactError(f"{where} is damaged: a member stands twice in it")
+    for info in infos:
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        plain = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        known = info.filename == header or ARRAY.fullmatch(info.filename)
+        if not (known and plain and kind in (0, stat.S_IFREG)) or info.flag_bits & 0x41:
+            raise ArtefactError(f"{where} is damaged: it has a member that is no array of ours")
+    if sum(info.compress_size for info in infos) > size:
+        raise ArtefactError(f"{where} is damaged: its members overlap")
+    for info in infos:
+        if info.filename == header and info.file_size > LARGEST_HEADER:
+            raise ArtefactError(
+                f"{where}: {header} ({info.file_size:,} bytes) must have at most "
+                f"{LARGEST_HEADER:,} bytes"
+            )
+    total = sum(info.file_size for info in infos)
+    if total > LARGEST_MODEL:
+        raise ArtefactError(
+            f"{where} unpacks to {total:,} bytes; a model must have at most {LARGEST_MODEL:,}"
+        )
+    if total > HARMLESS and total > LARGEST_RATIO * size:
+        raise ArtefactError(
+            f"{where} unpacks to {total // max(size, 1)} times its size; models beyond "
+            f"{HARMLESS:,} bytes must stay within {LARGEST_RATIO} times"
+        )
+
+
+def _content(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """A member, unpacked up to the size that it says; another size or sum is an error."""
+    with file.open(info) as member:
+        content = member.read(info.file_size)
+        if len(content) != info.file_size or member.read(1):
+            raise zipfile.BadZipFile
+    return content
+
+
+def pack(file: zipfile.ZipFile, info: zipfile.ZipInfo, content: bytes) -> None:
+    """Add a member, packed unless it packs so well that ``unpack`` would take it for a bomb."""
+    bomb = len(content) > LARGEST_RATIO * len(zlib.compress(content))
+    file.writestr(info, content, zipfile.ZIP_STORED if bomb else zipfile.ZIP_DEFLATED)
+
+
+# -- JSON and arrays -------------------------------------------------------------------
+
+
+def parse_json(content: bytes) -> Any:
+    """JSON without what JSON has not, or what no model needs; every fault is a ValueError.
+
+    That of a text that nobody should be shown is an ArtefactError.
+    """
+    text = content.decode("utf-8")
+    _check_depth(text)
+    value = json.loads(
+        text,
+        object_pairs_hook=_object,
+        parse_constant=_constant,
+        parse_float=_float,
+        parse_int=_whole,
+    )
+    if ODD.search(text):
+        for part in all_texts(value):
+            odd = odd_character(part, spaces=True)
+            if odd:
+                raise ArtefactError(f"the text {part!a:.120} must not hold {odd}")
+    return value
+
+
+def _check_depth(text: str) -> None:
+    """Refuse brackets within brackets beyond the limit; those in texts count too little."""
+    depth, inside = 0, re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+    for found in inside.finditer(text):
+        if found[0] in "[{":
+            depth += 1
+        elif found[0] in "]}":
+            depth -= 1
+        if depth > DEEPEST_HEADER:
+            raise ValueError("nested too deeply")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entry = dict(pairs)
+    if len(entry) < len(pairs):
+        raise ValueError("a key stands twice")
+    return entry
+
+
+def _constant(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("a number is too large")
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > 21 or abs(value := int(text)) > LARGEST_WHOLE_NUMBER:
+        raise ValueError("a number is too large")
+    return value
+
+
+def parse_array(content: bytes) -> np.ndarray:
+    """An npy member of plain numbers whose size is what its shape says; else a ValueError."""
+    buffer = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(buffer)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, _, dtype = read(buffer)
+        sizes_fit = all(type(n) is int and n >= 0 for n in shape)
+        if dtype.kind not in KINDS or dtype.hasobject or not sizes_fit:
+            raise ValueError
+        if math.prod(shape) * dtype.itemsize != len(content) - buffer.tell():
+            raise ValueError
+        buffer.seek(0)
+        array: np.ndarray = np.load(buffer, allow_pickle=False)
+    except Exception:  # numpy parses the header as Python, with all errors of Python
+        raise ValueError("an array cannot be read") from None
+    return array

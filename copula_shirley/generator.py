@@ -1,0 +1,561 @@
+"""The contract that every generator satisfies, here, in baselines and from outside.
+
+A generator is fitted on a table and draws synthetic rows; it keeps a ledger of
+what the fit cost, and a saved file from which it can be drawn again. Settings
+are keyword arguments stored untouched, as in scikit-learn; what is learnt ends
+in an underscore.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import deepcopy
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from threading import Lock
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from copula_shirley import restoring
+from copula_shirley.errors import (
+    ArtefactError,
+    BudgetError,
+    OtherRevisionError,
+    SchemaError,
+    SettingError,
+)
+from copula_shirley.files import model_file as artefact
+from copula_shirley.files.digest import check_seal
+from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.publish.card import card_of
+from copula_shirley.schema import domain
+from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.schema import Column, Schema
+
+#: Told the name of the stage and the share of the work that is done.
+Progress = Callable[[str, float], None]
+RandomState = int | np.random.Generator | None
+#: Rows drawn at a time; it bounds the memory of ``sample_chunks``.
+CHUNK = 50_000
+#: Rows of one sample, which is written in chunks.
+MOST_DRAWN = 2**40
+ENTRY_POINTS = "copula_shirley.generators"
+#: Letters of the reason why a file is refused.
+LONGEST_REASON = 300
+#: Columns that a reason names; the others are counted.
+NAMED = 6
+#: Sets the seeds of sampling apart from those of fitting.
+SAMPLING = 0x5A3B1E
+
+
+DRAFTED = "bounds and categories were drafted from the data, not declared"
+DRAFTED_KIND = (
+    "its kind was read off the data, where one row can change it; set provenance: private if you "
+    "know the kind"
+)
+DRAFTED_LEFT_OUT = (
+    "that it is left out was read off the data, where one row can change it; set provenance: "
+    "declared if you agree with the reason"
+)
+#: Held while a fit begins.
+FITTING = Lock()
+#: The release ledger in whose ``with`` block the running code is.
+RESERVING: ContextVar[str | None] = ContextVar("release ledger", default=None)
+
+
+class Generator(BaseEstimator, ABC):
+    """Base of all generators; a subclass writes the five methods below it.
+
+    Attributes
+    ----------
+    ledger_ : Ledger
+        What the fit spent and what it used unprotected.
+    schema_ : Schema
+        The domain on which rows are drawn.
+    n_rows_ : int
+        Number of rows of the training table, the default size of a sample.
+    """
+
+    #: Name on the command line and in saved files.
+    name: ClassVar[str]
+    #: Whether rows drawn from it may be published at all.
+    publishable: ClassVar[bool] = True
+    #: Whether a fit with noise and a declared domain proves anything about the whole release.
+    provable: ClassVar[bool] = True
+    #: Whether unseeded noise is exact; the low bits of floating-point noise can betray a count.
+    exact_noise: ClassVar[bool] = False
+    ledger_: Ledger
+    schema_: Schema
+    n_rows_: int
+    #: The release ledger that every fit of this generator, and of its clones, must be reserved in.
+    _release_ledger: str | None = None
+    #: Whether a fit is under way.
+    _busy: bool = False
+    #: Told by a reservation just before it fits; true for that one fit.
+    _reserved: bool = False
+    #: As it was read from a file.
+    _card: dict[str, Any] | None = None
+    #: Versions of what made a model that has no card.
+    _made_with: dict[str, str] | None = None
+    #: Set by subclasses in ``__init__``.
+    on_unknown: Any
+    random_state: Any
+
+    # -- what a subclass writes ----------------------------------------------------
+
+    @abstractmethod
+    def _check_settings(self, schema: Schema) -> None:
+        """Refuse settings that cannot be, before a row is used."""
+
+    @abstractmethod
+    def _open_ledger(self, schema: Schema) -> Ledger:
+        """A fresh ledger with the budget and the claim of these settings."""
+
+    @abstractmethod
+    def _fit(
+        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        """Learn from the rows; every use of them goes into the ledger."""
+
+    @abstractmethod
+    def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
+        """Draw n rows, as numbers per column."""
+
+    @abstractmethod
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What was learnt, as plain JSON values and as arrays."""
+
+    @abstractmethod
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Take back what ``_state`` gave."""
+
+    @classmethod
+    def _check_revision(cls, state: Mapping[str, Any]) -> None:
+        """Refuse what ``_state`` gave in another revision of the method."""
+
+    def _enter(
+        self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
+    ) -> tuple[pd.DataFrame, Schema, Ledger]:
+        """The table on its domain, the domain, and the ledger of this fit."""
+        return schema.validate(table, on_unknown=self.on_unknown), schema, self._open_ledger(schema)
+
+    def _to_buy(self, schema: Schema) -> tuple[str, ...]:
+        """Names of the columns whose bounds or categories a fit buys with its budget."""
+        return ()
+
+    def _check_bought(self, schema: Schema) -> None:
+        """Refuse columns that are to be bought by a fit that buys none."""
+        for column in schema:
+            if column.provenance == "private" and column.name not in self._to_buy(schema):
+                raise SchemaError(
+                    f"column {column.name!r}: provenance (private) means that bounds and "
+                    "categories are bought, which PrivateVine alone does, with domain 'private' "
+                    "(--domain private); or declare them, with provenance: declared"
+                )
+
+    def _forget(self) -> None:
+        """Before rows are looked at the old model goes: a fit that is stopped leaves none."""
+        self.__dict__.pop("ledger_", None)
+
+    def _draw_given(
+        self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
+    ) -> dict[str, FloatArray]:
+        """Draw n rows that fulfil conditions on some columns."""
+        raise SettingError(f"given ({', '.join(given)}): a {self.name} model cannot be conditioned")
+
+    def _size_to_keep(self, rows: int) -> int:
+        """The number of rows that the model remembers; it must not betray a private one.
+
+        Asked of a model that was read from a file, with the number in the file: the one that
+        follows from what was learnt, or else the same.
+        """
+        return rows
+
+    def unproved(self, schema: Schema | None) -> list[str]:
+        """Why nothing would be proved of a fit to this domain; empty if something would.
+
+        Known before a row is read. The ledger of a fit may have further reasons.
+        """
+        found = []
+        if not self.provable:
+            found.append(f"a {self.name} model proves nothing at any epsilon (docs/privacy.md)")
+        if "epsilon" in self._get_param_names() and self.get_params()["epsilon"] is None:
+            found.append("epsilon none draws no noise")
+        drafted = schema.drafted if schema is not None else ()
+        if drafted:
+            names = ", ".join(map(repr, drafted[:NAMED])) + (", ..." if drafted[NAMED:] else "")
+            found.append(
+                f"kinds, bounds and categories of {len(drafted)} columns ({names}) were drafted "
+                "from the rows: review them, set provenance: declared and a source where you know "
+                "all of it, and provenance: private where you know the kind alone "
+                "(private-vine with --domain private buys the rest)"
+            )
+        left = [c.name for c in schema.left_out if c.provenance == "drafted"] if schema else []
+        if left:
+            names = ", ".join(map(repr, left[:NAMED])) + (", ..." if left[NAMED:] else "")
+            found.append(
+                f"that {len(left)} columns ({names}) are left out was drafted from the rows: set "
+                "provenance: declared where you agree with the reason"
+            )
+        if schema is None:
+            found.append(
+                "without a schema kinds, bounds and categories are read off the rows: write one "
+                "with 'shirley schema', review it and name it with --schema"
+            )
+        if schema is not None and schema.person and schema.person_provenance == "drafted":
+            found.append(
+                f"the most rows of one person ({schema.person!r}) were counted in the rows: "
+                "declare max_rows with a source"
+            )
+        return found
+
+    def _evidence(self) -> tuple[list[str], float | None]:
+        """What the ledger says otherwise than what was learnt; for ``shirley verify``.
+
+        And the part of the stated noise below which what was learnt would give it away; None if it
+        shows nothing of the noise.
+        """
+        return [], None
+
+    def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
+        """The dtype in which the model stores a column; it must not betray a private one."""
+        return domain.storage(column, series)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """What was learnt, as tables for people; none by default."""
+        self._check_fitted()
+        return {}
+
+    def plot(self, path: str | Path) -> None:
+        """Draw what was learnt."""
+        raise SettingError(f"plot ({str(path)!r}): a {self.name} model has nothing to draw")
+
+    # -- what every generator does -------------------------------------------------
+
+    def fit(
+        self, table: pd.DataFrame, schema: Schema | None = None, *, progress: Progress | None = None
+    ) -> Self:
+        """Fit the generator.
+
+        Parameters
+        ----------
+        table : DataFrame
+        schema : Schema, optional
+            The public domain. Without it one is drafted from the table, which
+            the ledger records as an unprotected use of the rows.
+        progress : callable, optional
+            Told the name of each stage and the share of the work that is done.
+
+        Returns
+        -------
+        Generator
+            Itself.
+        """
+        self._check_reserved()
+        with self._alone():
+            return self._fitted(table, schema, progress or _silent)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse a second fit of this object while one is under way: they would share answers."""
+        with FITTING:
+            if self._busy:
+                raise SettingError("this generator is being fitted; fit a clone of it meanwhile")
+            self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+
+    def _fitted(self, table: pd.DataFrame, schema: Schema | None, report: Progress) -> Self:
+        report("validate", 0.0)
+        schema = schema if schema is not None else Schema.draft(table)
+        if not isinstance(schema, Schema):
+            raise SettingError(f"schema ({type(schema).__name__}) must be a Schema or None")
+        self._check_settings(schema)
+        self._check_bought(schema)
+        fit_rng, sampling = generator_of(self.random_state).spawn(2)
+        whole, table = table, schema.without_left_out(table)
+        bought = self._to_buy(schema)
+        table, schema, ledger = self._enter(table, schema, fit_rng)
+        ledger.domains = {column.name: column.provenance for column in schema}
+        for name in schema.drafted:
+            ledger.record_unprotected("domain", name, DRAFTED_KIND if name in bought else DRAFTED)
+        for left in schema.left_out:
+            if left.provenance == "drafted":
+                ledger.record_unprotected("domain", left.name, DRAFTED_LEFT_OUT)
+        if schema.person is not None and schema.person_provenance == "drafted":
+            why = "the most rows per person were counted, not declared"
+            ledger.record_unprotected("domain", f"max_rows of {schema.person}", why)
+        self._forget()
+        settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
+        self._card = self._made_with = None
+        self._sampling_rng = sampling
+        self._fit(Rows.of(table, schema), ledger, fit_rng, report)
+        self.settings_ = settings
+        self.schema_, self.n_rows_ = schema, self._size_to_keep(len(table))
+        self.columns_ = schema.synthetic_names(whole)
+        self.dtypes_ = {c.name: self._dtype_to_keep(c, table[c.name]) for c in schema}
+        self.ledger_ = ledger
+        report("done", 1.0)
+        return self
+
+    def _check_reserved(self) -> None:
+        """Refuse a fit that a release ledger would not count, before a row is looked at.
+
+        Counted is what a reservation fits. Everything else is refused inside its ``with`` block,
+        whatever object fits; and what was reserved for once, or is a clone of such a generator, is
+        refused everywhere.
+        """
+        ledger, reserved = self._release_ledger or RESERVING.get(), self._reserved
+        self._reserved = False
+        if ledger is not None and not reserved:
+            raise BudgetError(
+                f"releases: this fit would not be counted in {ledger!r}; reserve for it and call "
+                "fit of the reservation, 'with ledger.reserve(generator, schema) as reservation: "
+                "reservation.fit(table)'"
+            )
+
+    def __sklearn_clone__(self) -> Self:
+        """An unfitted generator of the same settings, whose fits the same ledger must count."""
+        twin = super().__sklearn_clone__()
+        twin._release_ledger = self._release_ledger
+        return twin  # type: ignore[no-any-return]
+
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        random_state: RandomState = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> pd.DataFrame:
+        """Draw synthetic rows.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of rows; by default as many as the training table had.
+        random_state : int or Generator, optional
+            By default every call goes on where the last one stopped, from the
+            generator's own ``random_state``.
+        given : mapping, optional
+            Conditions on columns, where the generator can: a value, or a pair
+            (low, high) of an ordered column, both ends included.
+        """
+        chunks = list(self.sample_chunks(n, random_state=random_state, given=given))
+        return pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
+
+    def sample_chunks(
+        self,
+        n: int | None = None,
+        *,
+        random_state: RandomState = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Iterator[pd.DataFrame]:
+        """Draw the rows of ``sample`` in tables of bounded size."""
+        self._check_fitted()
+        n = self.n_rows_ if n is None else n
+        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
+            raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
+        if n > MOST_DRAWN:
+            raise SettingError(f"n ({n!r:.30}) must be at most {MOST_DRAWN}")
+        rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
+        return self._chunks(int(n), rng, given)
+
+    def _chunks(
+        self, n: int, rng: np.random.Generator, given: Mapping[str, Any] | None
+    ) -> Iterator[pd.DataFrame]:
+        for start in range(0, max(n, 1), CHUNK):
+            size = min(CHUNK, n - start)
+            (chunk_rng,) = rng.spawn(1)
+            if given:
+                numbers = self._draw_given(size, chunk_rng, given)
+            else:
+                numbers = self._draw(size, chunk_rng)
+            ids = np.arange(start + 1, start + size + 1, dtype=np.int64)  # from no row
+            series = {
+                name: pd.Series(ids)
+                if name in self.schema_.ids
+                else domain.from_numbers(self.schema_[name], numbers[name], self.dtypes_[name])
+                for name in self.columns_
+            }
+            yield pd.DataFrame(series)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "ledger_"):
+            raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file (JSON and arrays, no row, no pickle)."""
+        self._check_fitted()
+        if not self.publishable:
+            raise SettingError(f"a {self.name} model holds the rows themselves; it is never saved")
+        artefact.write(path, *self._contents())
+
+    def _contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Header and arrays of the file of this model."""
+        state, arrays = self._state()
+        header = {
+            "generator": self.name,
+            "settings": self.settings_,
+            "schema": self.schema_.to_dict(),
+            "columns": self.columns_,
+            "dtypes": self.dtypes_,
+            "rows": self.n_rows_,
+            "ledger": self.ledger_.to_dict(),
+            "card": self.card(),
+            "model": state,
+        }
+        return header, arrays
+
+    def card(self) -> dict[str, Any]:
+        """The privacy card: what was promised, and what it means for a person.
+
+        That of a model out of a file is the one that came with it.
+        """
+        self._check_fitted()
+        return card_of(self) if self._card is None else deepcopy(self._card)
+
+
+def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
+    """Read a fitted model that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+    kind : type, optional
+        The class of the model, where it is not installed as an entry point.
+    """
+    header, arrays = artefact.read(path)
+    check_seal(path)
+    return _restored(path, header, arrays, kind)
+
+
+def _restored(
+    path: str | Path,
+    header: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    kind: type[Generator] | None = None,
+) -> Generator:
+    """The model of a file's header and arrays."""
+    try:
+        with np.errstate(all="ignore"):
+            return _checked(header, arrays, kind)
+    except Exception as error:  # whatever a bent file leads to, the file is at fault
+        reason = " ".join(str(error).split())[:LONGEST_REASON] or type(error).__name__
+        if isinstance(error, OtherRevisionError):
+            raise OtherRevisionError(f"{str(path)!r} cannot be loaded: {reason}") from None
+        raise ArtefactError(f"{str(path)!r} is damaged: {reason}") from None
+
+
+def _checked(
+    header: dict[str, Any], arrays: dict[str, np.ndarray], kind: type[Generator] | None
+) -> Generator:
+    """The generator that a file describes, checked until it is known to draw."""
+    restoring.check_header(header)
+    if kind is not None and header["generator"] != kind.name:
+        raise ArtefactError(f"the model is a {header['generator']}, not a {kind.name}")
+    kind = kind or find_generator(header["generator"])
+    kind._check_revision(header["model"])
+    generator = kind(**header["settings"])
+    schema = Schema.from_dict(header["schema"])
+    restoring.check_columns(schema, header["columns"], header["dtypes"])
+    generator._check_settings(schema)
+    generator.settings_, generator.schema_ = header["settings"], schema
+    generator.columns_, generator.dtypes_ = header["columns"], header["dtypes"]
+    generator.n_rows_ = header["rows"]
+    generator._sampling_rng = np.random.default_rng()
+    generator._restore(header["model"], arrays)
+    noisy = generator._size_to_keep(header["rows"])
+    if noisy != header["rows"]:
+        raise ArtefactError(f"its rows ({header['rows']:,}) must be the noisy number, {noisy:,}")
+    generator.ledger_ = Ledger.from_dict(header["ledger"])
+    generator._card = header.get("card")
+    if generator._card is None:  # older than the card: what made it was not written down
+        generator._made_with = {"copula-shirley": str(header.get("copula-shirley"))}
+    if sorted(generator.ledger_.domains) != sorted(schema.names):
+        raise ArtefactError("its ledger must be about the columns of its schema")
+    generator.tables()
+    for rows in generator._chunks(restoring.TRIAL, np.random.default_rng(0), None):
+        restoring.check_draws(rows, schema)
+    return generator
+
+
+@cache
+def _installed() -> dict[str, Any]:
+    """Looked up once: the files of every installed package are read for it."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+def generators() -> dict[str, Any]:
+    """Entry points of all installed generators, by name."""
+    return dict(_installed())
+
+
+def find_generator(name: str) -> type[Generator]:
+    """The class of an installed generator."""
+    known = generators()
+    if name not in known:
+        raise SettingError(f"generator ({name!r}) must be one of {', '.join(sorted(known))}")
+    return known[name].load()  # type: ignore[no-any-return]
+
+
+class Rows:
+    """A validated table as numbers per column, and whose row each is.
+
+    Everything in here is private.
+    """
+
+    def __init__(
+        self, schema: Schema, numbers: dict[str, FloatArray], units: np.ndarray[Any, Any]
+    ) -> None:
+        self.schema = schema
+        self.numbers = numbers
+        self.units = units
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, schema: Schema) -> Rows:
+        """The rows of a table that fits the schema."""
+        numbers = {c.name: domain.to_numbers(c, table[c.name]) for c in schema}
+        return cls(schema, numbers, schema.people(table))
+
+    def take(self, positions: np.ndarray[Any, Any]) -> dict[str, FloatArray]:
+        """The numbers of some of the rows."""
+        return {name: values[positions] for name, values in self.numbers.items()}
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+
+def generator_of(random_state: RandomState) -> np.random.Generator:
+    """A numpy generator from None, a seed or a generator."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise SettingError(
+            f"random_state ({random_state!r}) must be None, a whole number or a numpy Generator"
+        ) from None
+
+
+def sampling_rng(random_state: RandomState) -> np.random.Generator:
+    """A generator for drawing rows that shares nothing with that of a fit.
+
+    With one stream for both, rows drawn with the seed of the fit would show the
+    noise that the fit added.
+    """
+    rng = generator_of(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return rng
+    return np.random.default_rng([SAMPLING, int(rng.integers(2**63))])
+
+
+def _silent(stage: str, share: float) -> None:
+    """Report nothing."""

@@ -1,0 +1,1 @@
+"""The only door between rows and models: a query in, noisy whole numbers out."""

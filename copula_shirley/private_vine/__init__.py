@@ -1,0 +1,1 @@
+"""PrivateVine: a vine copula whose epsilon is real."""

@@ -1,0 +1,431 @@
+"""A domain that is paid for: bounds and categories bought with a share of the budget.
+
+For columns of which only name and kind are declared (``provenance: private``). Each value is read
+by itself as what the kind says (``copula_shirley.schema.values``); one that is of another kind
+counts as
+missing. Where the kind itself was drafted from the rows, or taken from how pandas stores a column,
+one row could have changed it: the ledger records that as unprotected.
+
+- **Numbers**: extreme quantiles are read off a noisy histogram of magnitudes (powers of two of
+  either sign): bounds are the ends of the outermost magnitudes that rise above the noise. At most
+  half of the domain is then empty, which costs little, since margins are smoothed and cut where
+  mass is. A second histogram counts decimals, for the resolution. Values beyond the bounds are
+  clipped to them.
+- **Categories**: every category that occurs gets a noisy count, and is released if the count is
+  above a threshold that a category of one single unit passes with a chance of at most delta
+  (stability, Korolova et al. 2009; Bun, Nissim and Stemmer 2016). The others become ``OTHER``, or
+  the commonest category if they are too few to be seen.
+- **Missing values** are part of the domain if their noisy count rises above the noise.
+
+Privacy: docs/private_vine.md, lemma 5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copula_shirley.measure.curator import Discovery, Key, Noise, Rounds, Tables
+from copula_shirley.schema import domain
+from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.schema import Column, Schema, check_table
+from copula_shirley.schema.values import absent, label_of
+
+Storage = Literal["number", "date", "category"]
+#: Share of the budget that buys the domain; and of delta, for categories.
+SHARE, DELTA_SHARE = 0.1, 0.1
+#: Powers of two: magnitudes below the first count as 0, above the last as the last.
+LOWEST, HIGHEST = -20, 52
+#: Decimals that are told apart; a number with more has any number of them.
+DECIMALS = 6
+#: The name of all categories that were not released.
+OTHER = "(other)"
+DAY = pd.Timedelta("1D")
+#: Steps of dates that are told apart, the coarsest first.
+DATE_STEPS = ("1D", "1h", "1s", "1us")
+#: Classes of a target, at the most; ``OTHER`` and missing values come on top.
+MOST_CLASSES = 30
+
+
+#: How a column of a kind is looked at.
+STORAGES: dict[str, Storage] = {
+    "integer": "number",
+    "continuous": "number",
+    "datetime": "date",
+    "boolean": "category",
+    "categorical": "category",
+}
+
+
+class RawRecords:
+    """Columns as they are stored. Everything in here is private.
+
+    A value of another kind than its column counts as missing, by itself
+    (``copula_shirley.schema.values``).
+
+    Parameters
+    ----------
+    table : DataFrame
+    stored : dict
+        How each column is looked at.
+    columns : dict of Column
+        Their kinds, and the formats of dates.
+    """
+
+    def __init__(
+        self, table: pd.DataFrame, stored: Mapping[str, Storage], columns: Mapping[str, Column]
+    ) -> None:
+        self._rows = len(table)
+        self.numbers = {
+            n: _numbers(table[n], s, columns[n].format) for n, s in stored.items() if s in _NUMERIC
+        }
+        self.labels = {
+            n: _labels(table[n], columns[n].kind) for n, s in stored.items() if s == "category"
+        }
+        self.missing = {name: absent(table[name]) for name in stored}
+
+    def __len__(self) -> int:
+        return self._rows
+
+
+_NUMERIC = ("number", "date")
+
+
+def _kind_of(series: pd.Series) -> str:
+    """The kind of a column by its dtype, which can be a fact about single rows."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "categorical"
+    if pd.api.types.is_bool_dtype(dtype):
+        return "boolean"
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return "datetime"
+    return "integer" if pd.api.types.is_numeric_dtype(dtype) else "categorical"
+
+
+def _numbers(series: pd.Series, stored: Storage, text_format: str | None) -> FloatArray:
+    """Numbers, or days since 1970; NaN where missing or of another kind."""
+    if stored == "number":
+        values = _finite(series)
+    else:
+        moments = domain.stamps(series, text_format).to_numpy(dtype="datetime64[us]")
+        passed = (moments - np.datetime64(0, "us")) / np.timedelta64(1, "D")
+        values = np.where(np.isnat(moments), np.nan, passed)
+    return np.asarray(np.clip(values, -(2.0**HIGHEST), 2.0**HIGHEST))
+
+
+def _finite(series: pd.Series) -> FloatArray:
+    """Numbers; NaN also for what is infinite."""
+    values = domain.as_floats(series)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _labels(series: pd.Series, kind: str) -> pd.Series:
+    """Categories as texts, whole numbers and truth values; None where missing or no category."""
+    return pd.Series([label_of(value, kind) for value in series], series.index, dtype=object)
+
+
+# -- keys: public functions of a row ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class MagnitudeKey:
+    """Missing, then powers of two from the largest negative to the largest positive."""
+
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.name,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Missing, zero, and both signs of each power."""
+        return (2 + 2 * (HIGHEST - LOWEST + 1),)
+
+    def cells(self, records: RawRecords) -> NDArray[np.intp]:
+        """The magnitude of each number."""
+        values = records.numbers[self.name]
+        known = np.where(np.isnan(values), 0.0, values)
+        size = np.abs(known)
+        power = np.floor(np.log2(np.maximum(size, 2.0**LOWEST))).astype(np.intp)
+        step = np.where(size < 2.0**LOWEST, 0, np.clip(power, LOWEST, HIGHEST) - LOWEST + 1)
+        middle = HIGHEST - LOWEST + 2
+        return np.where(np.isnan(values), 0, middle + np.sign(known).astype(np.intp) * step)
+
+    @staticmethod
+    def bounds(counts: FloatArray, loud: float) -> tuple[float, float]:
+        """Outer bounds: the outermost magnitudes above the noise."""
+        present = np.flatnonzero(counts[1:] > loud) + 1
+        if len(present) == 0:
+            return 0.0, 1.0
+        middle = HIGHEST - LOWEST + 2
+        ends = []
+        for place, outward in ((present[0], -1), (present[-1], 1)):
+            sign, step = int(np.sign(place - middle)), abs(int(place) - middle)
+            # away from zero a magnitude ends at the next power, towards zero at its own
+            power = LOWEST + step - (0 if sign == outward else 1)
+            ends.append(sign * 2.0**power if step else 0.0)
+        low, high = ends
+        return (low, high) if low < high else (low, low + 1.0)
+
+
+@dataclass(frozen=True)
+class GrainKey:
+    """How fine each number is: its decimals, or the coarsest step on which a date lies."""
+
+    name: str
+    date: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.name,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Each grain, one for finer ones, one for missing values."""
+        return (len(self._grains()) + 2,)
+
+    def _grains(self) -> list[float]:
+        if self.date:
+            return [pd.Timedelta(step) / DAY for step in DATE_STEPS[:-1]]
+        return [10.0**-decimals for decimals in range(DECIMALS + 1)]
+
+    def cells(self, records: RawRecords) -> NDArray[np.intp]:
+        """The grain of each number."""
+        values = records.numbers[self.name]
+        missing = np.isnan(values)
+        known = np.where(missing, 0.0, values)
+        grains = self._grains()
+        found = np.full(len(values), len(grains), dtype=np.intp)
+        for i in reversed(range(len(grains))):
+            steps = known / grains[i]
+            # what a double cannot tell from a point of the grid is one
+            found[np.abs(steps - np.rint(steps)) <= np.abs(steps) * 1e-15 * 8 + 1e-9] = i
+        return np.where(missing, len(grains) + 1, found)
+
+    def finest(self, counts: FloatArray, loud: float) -> int:
+        """The finest grain above the noise."""
+        present = np.flatnonzero(counts[:-1] > loud)
+        return int(present[-1]) if len(present) else 0
+
+
+@dataclass(frozen=True)
+class LabelKey:
+    """The category of each row, out of no list."""
+
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.name,)
+
+    def labels(self, records: RawRecords) -> tuple[pd.Series, int]:
+        """The categories of rows that have one, and the number of missing values."""
+        labels = records.labels[self.name]
+        return labels[labels.notna()], int(records.missing[self.name].sum())
+
+
+@dataclass(frozen=True)
+class RestKey:
+    """Rows with none of the released categories, against all others."""
+
+    name: str
+    released: tuple[Any, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.name,)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rest, and not."""
+        return (2,)
+
+    def cells(self, records: RawRecords) -> NDArray[np.intp]:
+        """Whether each row has a released category or none at all."""
+        known = records.labels[self.name].isin(list(self.released)).to_numpy()
+        return np.asarray(known | records.missing[self.name], dtype=np.intp)
+
+
+def undeclared(table: pd.DataFrame) -> Schema:
+    """A schema without bounds and categories, its kinds drafted from how the columns are stored."""
+    check_table(table)
+    return Schema(
+        tuple(Column(str(n), _kind_of(table[n]), provenance="drafted") for n in table.columns)
+    )
+
+
+def closed(schema: Schema) -> Schema:
+    """The schema with the smallest of domains where there is none yet, for plans."""
+    least: dict[str, dict[str, Any]] = {
+        "integer": {"minimum": 0, "maximum": 1},
+        "continuous": {"minimum": 0, "maximum": 1},
+        "datetime": {"minimum": "1970-01-01", "maximum": "1970-01-02"},
+        "categorical": {"categories": (OTHER,)},
+    }
+    return replace(
+        schema, columns=tuple(replace(c, **least[c.kind]) if c.open else c for c in schema)
+    )
+
+
+# -- rounds ------------------------------------------------------------------------
+
+
+def learn_domain(
+    stored: Mapping[str, Storage], target: str | None, noise: Noise
+) -> Rounds[dict[str, Column]]:
+    """Buy the columns' domains: categories, then magnitudes, then the resolution.
+
+    Noise that is taken for rows costs much: a magnitude far out makes every cell too wide. So the
+    bar is what no empty cell of a round is likely to pass (``Noise.loud``).
+    """
+    numeric = [name for name, kind in stored.items() if kind in _NUMERIC]
+    listed = [name for name, kind in stored.items() if kind == "category"]
+    columns: dict[str, Column] = {}
+    rounds = 2 * bool(listed) + 2 * bool(numeric) - bool(listed and numeric)
+    share = SHARE / max(1, rounds)
+    found: list[tuple[list[Any], bool]] = []
+    if listed:
+        keys = [LabelKey(name) for name in listed]
+        answer = yield Discovery("categories", keys, share)
+        loud = noise.loud(share, len(keys), len(keys))
+        for name, counts, labels in zip(listed, answer.values, answer.labels, strict=True):
+            most = MOST_CLASSES if name == target else len(labels)
+            order = np.argsort(-counts[:-1], kind="stable")[:most]
+            kept = list(dict.fromkeys(labels[i] for i in order))  # True equals 1
+            found.append((kept, bool(counts[-1] > loud)))
+    rests = [RestKey(name, tuple(kept)) for name, (kept, _) in zip(listed, found, strict=True)]
+    sizes = [MagnitudeKey(name) for name in numeric]
+    if rests or sizes:
+        asked: list[Key] = [*rests, *sizes]
+        answer = yield Tables("magnitudes" if sizes else "rest", asked, share)
+        loud = _loud(noise, share, asked)
+        noisy = [table.astype(float) for table in answer.values]  # noqa: PD011
+        for rest, table, (kept, missing) in zip(rests, noisy, found, strict=False):
+            seen = bool(table[0] > loud)
+            columns[rest.name] = _listed(rest.name, kept, seen, missing)
+        tables = noisy[len(rests) :]
+        ends = [key.bounds(table, loud) for key, table in zip(sizes, tables, strict=True)]
+        gaps = [bool(table[0] > loud) for table in tables]
+    if numeric:
+        grains = [GrainKey(name, stored[name] == "date") for name in numeric]
+        answer = yield Tables("resolution", grains, share)
+        loud = _loud(noise, share, grains)
+        for key, table, end, gap in zip(grains, answer.values, ends, gaps, strict=True):
+            finest = key.finest(table.astype(float), loud)
+            columns[key.name] = _numeric(key.name, stored[key.name], end, finest, gap)
+    return {name: columns[name] for name in stored}
+
+
+def _loud(noise: Noise, share: float, keys: Sequence[Key]) -> float:
+    return noise.loud(share, len(keys), sum(math.prod(key.shape) for key in keys))
+
+
+def _numeric(
+    name: str, stored: Storage, ends: tuple[float, float], grain: int, missing: bool
+) -> Column:
+    low, high = ends
+    common: dict[str, Any] = {"missing": missing, "provenance": "private"}
+    if stored == "date":
+        first, last = math.floor(low), math.ceil(high)
+        earliest, latest = -106_000, 106_000  # days that any timestamp can hold
+        first = min(max(first, earliest), latest - 1)
+        last = min(max(last, first + 1), latest)
+        return Column(
+            name,
+            "datetime",
+            minimum=(pd.Timestamp(0) + DAY * first).as_unit("us"),
+            maximum=(pd.Timestamp(0) + DAY * last).as_unit("us"),
+            resolution=DATE_STEPS[grain],
+            **common,
+        )
+    special: dict[str, Any] = {"special": (0,)} if low <= 0 <= high else {}
+    if grain == 0:
+        # the outward end of a magnitude is not part of it
+        first = math.floor(low) + (low < 0)
+        last = max(first, math.ceil(high) - (high > 0))
+        return Column(name, "integer", minimum=first, maximum=last, **special, **common)
+    resolution = 10.0**-grain if grain <= DECIMALS else None
+    ends = (low, high)
+    if resolution is not None:
+        ends = (
+            math.floor(low / resolution + 1e-6) * resolution,
+            math.ceil(high / resolution - 1e-6) * resolution,
+        )
+    return Column(
+        name,
+        "continuous",
+        minimum=round(ends[0], DECIMALS),
+        maximum=round(ends[1], DECIMALS),
+        resolution=resolution,
+        **special,
+        **common,
+    )
+
+
+def _listed(name: str, kept: list[Any], rest: bool, missing: bool) -> Column:
+    """The released categories in an order of their own; ``other`` takes what is none of them."""
+    commonest = kept[0] if kept else OTHER
+    listed = sorted(kept, key=lambda label: (type(label).__name__, str(label)))
+    if (rest or not kept) and OTHER not in kept:
+        listed.append(OTHER)
+    return Column(
+        name,
+        "categorical",
+        categories=tuple(listed),
+        other=OTHER if OTHER in listed else commonest,
+        missing=missing,
+        provenance="private",
+    )
+
+
+def brought_in(
+    table: pd.DataFrame, records: RawRecords, columns: Mapping[str, Column]
+) -> pd.DataFrame:
+    """The table inside a bought domain; each value by itself, so neighbours stay neighbours."""
+    inside = {
+        name: _listed_values(records, column)
+        if name in records.labels
+        else _inside(table[name], column)
+        for name, column in columns.items()
+    }
+    return pd.DataFrame({name: inside.get(name, table[name]) for name in table.columns})
+
+
+def _listed_values(records: RawRecords, column: Column) -> pd.Series:
+    labels = records.labels[column.name]
+    found = labels.where(labels.isin(list(column.categories)), column.other)
+    return found.where(~records.missing[column.name], None) if column.missing else found
+
+
+def _inside(series: pd.Series, column: Column) -> pd.Series:
+    if column.kind == "datetime":
+        moments = domain.stamps(series, column.format)
+        inside = moments.clip(column.minimum, column.maximum).dt.floor(str(column.resolution))
+        inside = inside.clip(column.minimum, column.maximum)
+        if not column.missing:
+            inside = inside.fillna(column.minimum)
+        if column.format is not None:
+            inside = domain.date_texts(inside, column.format)
+        dates: pd.Series = inside
+        return dates
+    values = _finite(series)
+    values = np.clip(values, float(column.minimum), float(column.maximum))
+    if column.kind == "integer":
+        values = np.rint(values)
+    if not column.missing:
+        values = np.where(np.isnan(values), float(column.minimum), values)
+        if column.kind == "integer":
+            return pd.Series(values.astype(np.int64), index=series.index)
+    return pd.Series(values, index=series.index)

@@ -1,0 +1,441 @@
+"""PrivateVine: a vine copula whose epsilon is real.
+
+Everything that COPULA-SHIRLEY estimates from raw pseudo-observations is estimated here from noisy
+counts. Only ``measure`` sees rows; the model is a function of its transcript of noisy whole
+numbers. docs/private_vine.md has the algorithm and the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley.errors import ArtefactError, OtherRevisionError, SchemaError, SettingError
+from copula_shirley.generator import Generator, Progress, RandomState, Rows, _silent
+from copula_shirley.measure.curator import Measure, Noise, Records, Transcript, replay, run
+from copula_shirley.privacy.ledger import (
+    NEIGHBOURS,
+    Budget,
+    Ledger,
+    Sensitivity,
+    check_epsilon,
+    histogram_sensitivity,
+)
+from copula_shirley.privacy.noise import noise_of
+from copula_shirley.private_vine.domain import (
+    DELTA_SHARE,
+    SHARE,
+    STORAGES,
+    RawRecords,
+    Storage,
+    brought_in,
+    learn_domain,
+    undeclared,
+)
+from copula_shirley.private_vine.model import FittedVine
+from copula_shirley.private_vine.stages import REVISION, Problem, learn
+from copula_shirley.private_vine.vine import Edge
+from copula_shirley.schema import domain as domains
+from copula_shirley.schema.conditions import conditions
+from copula_shirley.schema.domain import FloatArray, Grid
+from copula_shirley.schema.schema import Column, OnUnknown, Schema
+from copula_shirley.trees import DrawnEdge, graphs_of, plot_trees
+
+#: A target with more classes would leave too few rows in each.
+MOST_CLASSES = 32
+NO_LIMIT = 10_000
+#: Shares of less would not be told apart from rounding.
+LEAST_EPSILON = 1e-5
+
+
+class PrivateVine(Generator):
+    """A vine copula fitted to noisy counts, with (epsilon, delta)-differential privacy.
+
+    Parameters
+    ----------
+    epsilon : float or None
+        None draws no noise, and nothing is proved.
+    delta : float
+        With delta > 0 costs are added up in zCDP and the noise is discrete Gaussian; with 0 it is
+        discrete Laplace and the promise is pure epsilon-DP.
+    neighbours : {"add-remove", "replace-one"}
+        Tables that differ by one unit: a row, or a person with up to ``max_rows`` rows.
+    target : str, optional
+        A column with few classes that matters most: every table of tree 1 is measured in each
+        class of it.
+    truncation : "auto", int or None
+        Number of trees; None for as many as there can be. "auto" grows a second tree only where
+        noise leaves room for it.
+    families : bool
+        Parametric pair copulas take part in the choice, for pairs of ordered columns.
+    tilt : bool
+        Measure tables beyond the vine and bring drawn rows nearer to them.
+    domain : {"declared", "private"}
+        Where bounds and categories come from. "private" buys those of columns that the schema
+        marks as private, with a tenth of the budget (``copula_shirley.private_vine.domain``); the
+        kinds
+        are still declared, say by ``Schema.of_kinds``. It buys those of drafted columns, too, and
+        without a schema of all; but then their kinds were read off the rows, which the ledger
+        calls unprotected. Categories need a delta.
+    on_unknown : {"refuse", "clip"}
+        What to do with values outside the schema.
+    random_state : None, int or Generator
+        None draws exact noise from the operating system, fit for release. A seed makes noise and
+        rows repeatable, for experiments only.
+
+    Attributes
+    ----------
+    transcript_ : Transcript
+        Every noisy answer about the rows: all that the model learned.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"a": [0, 1] * 500, "b": [0, 1] * 500})
+    >>> schema = Schema.draft(table)
+    >>> model = PrivateVine(epsilon=8.0, random_state=0).fit(table, schema)
+    >>> synthetic = model.sample(1000)
+    >>> bool((synthetic["a"] == synthetic["b"]).mean() > 0.9)
+    True
+    """
+
+    name: ClassVar[str] = "private-vine"
+    exact_noise: ClassVar[bool] = True
+    transcript_: Transcript
+    #: How the columns are stored whose domain is bought; set by ``fit``.
+    _stored: Mapping[str, Storage] = MappingProxyType({})
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float = 1e-9,
+        *,
+        neighbours: str = "add-remove",
+        target: str | None = None,
+        truncation: int | Literal["auto"] | None = "auto",
+        families: bool = True,
+        tilt: bool = True,
+        domain: Literal["declared", "private"] = "declared",
+        on_unknown: OnUnknown = "refuse",
+        random_state: RandomState = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.neighbours = neighbours
+        self.target = target
+        self.truncation = truncation
+        self.families = families
+        self.tilt = tilt
+        self.domain = domain
+        self.on_unknown = on_unknown
+        self.random_state = random_state
+
+    # -- the contract ----------------------------------------------------------------
+
+    def fit(
+        self, table: pd.DataFrame, schema: Schema | None = None, *, progress: Progress | None = None
+    ) -> PrivateVine:
+        """Fit the vine; without a schema the domain must be bought, as it must not be read off."""
+        if schema is None and self.domain != "private":
+            raise SchemaError(
+                "schema (None) must be a Schema: bounds and categories read off the rows are not "
+                "private. Declare one, or declare the kinds (Schema.of_kinds) and buy the rest "
+                "with domain='private', or accept Schema.draft(table), which the ledger will call "
+                "unprotected"
+            )
+        return super().fit(
+            table, undeclared(table) if schema is None else schema, progress=progress
+        )
+
+    def _check_settings(self, schema: Schema) -> None:
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
+        if self.epsilon is not None and self.epsilon < LEAST_EPSILON:
+            raise SettingError(f"epsilon ({self.epsilon!r}) must be at least {LEAST_EPSILON:g}")
+        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float):
+            raise SettingError(f"delta ({self.delta!r}) must be a number in [0, 1)")
+        if not (self.delta == 0 or 1e-100 <= self.delta < 1):
+            raise SettingError(f"delta ({self.delta!r}) must be 0 or in [1e-100, 1)")
+        if self.neighbours not in NEIGHBOURS:
+            allowed = ", ".join(NEIGHBOURS)
+            raise SettingError(f"neighbours ({self.neighbours!r}) must be one of {allowed}")
+        if self.truncation not in ("auto", None) and (
+            isinstance(self.truncation, bool)
+            or not isinstance(self.truncation, int)
+            or self.truncation < 1
+        ):
+            raise SettingError(
+                f"truncation ({self.truncation!r}) must be a positive whole number, 'auto' or None"
+            )
+        for setting in ("families", "tilt"):
+            if not isinstance(getattr(self, setting), bool):
+                raise SettingError(f"{setting} ({getattr(self, setting)!r}) must be true or false")
+        if self.on_unknown not in ("refuse", "clip"):
+            raise SettingError(f"on_unknown ({self.on_unknown!r}) must be refuse or clip")
+        if self.domain not in ("declared", "private"):
+            raise SettingError(f"domain ({self.domain!r}) must be declared or private")
+        self._check_target(schema)
+
+    def _check_target(self, schema: Schema) -> None:
+        if self.target is not None and self.target not in schema.names:
+            raise SettingError(
+                f"target ({self.target!r}) must be a column of the schema: "
+                f"{', '.join(schema.names)}"
+            )
+        if self.target is not None and self.target not in self._to_buy(schema):
+            size = schema[self.target].size
+            if size > MOST_CLASSES:
+                raise SettingError(
+                    f"target ({self.target!r}) must have at most {MOST_CLASSES} cells, it has "
+                    f"{size}"
+                )
+
+    def _to_buy(self, schema: Schema) -> tuple[str, ...]:
+        if self.domain != "private":
+            return ()
+        return tuple(c.name for c in schema if c.provenance != "declared")
+
+    def _storages(self, schema: Schema) -> dict[str, Storage]:
+        """How the columns are stored whose domain is to be bought."""
+        return {
+            name: "category" if name == self.target else STORAGES[schema[name].kind]
+            for name in self._to_buy(schema)
+        }
+
+    def _enter(
+        self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
+    ) -> tuple[pd.DataFrame, Schema, Ledger]:
+        """The table on its domain, which is bought where it was not declared."""
+        stored = self._storages(schema)
+        bought = tuple(stored)
+        self._check_delta(stored)
+        if not bought:
+            table, schema, ledger = super()._enter(table, schema, rng)
+        else:
+            schema.check_columns(table)
+            table = schema.bound_people(table, self.on_unknown)
+            known = [name for name in schema.names if name not in bought]
+            table = schema.fitting(table, known, self.on_unknown)
+            ledger = self._open_ledger(schema)
+        # nothing was refused: only now what an earlier fit left may go
+        self._forget()
+        seeded = rng.spawn(1)[0] if self.random_state is not None else None
+        self._source = None if self.epsilon is None else noise_of(seeded)
+        self._written, self._stored = Transcript(), stored
+        if not bought:
+            return table, schema, ledger
+        raw = RawRecords(table, stored, {c.name: c for c in schema})
+        noise = self._noise(schema)
+        measure = Measure(raw, ledger, self._source, noise, self._written)
+        columns = run(learn_domain(stored, self.target, noise), measure)
+        schema = _with_columns(schema, columns)
+        inside = brought_in(table, raw, {name: schema[name] for name in columns})
+        return inside, schema, ledger
+
+    def _check_delta(self, stored: Mapping[str, Storage]) -> None:
+        listed = [name for name, storage in stored.items() if storage == "category"]
+        if listed and self.delta == 0 and self.epsilon is not None:
+            raise SettingError(
+                f"delta (0) must be positive to find the categories of {listed[0]!r}; or declare "
+                "them in a schema"
+            )
+
+    def _budget(self) -> Budget | None:
+        return None if self.epsilon is None else Budget(float(self.epsilon), float(self.delta))
+
+    def _open_ledger(self, schema: Schema) -> Ledger:
+        budget = self._budget()
+        return Ledger(
+            budget,
+            claimed=budget,
+            neighbours=self.neighbours,
+            unit="row" if schema.person is None else "person",
+            rows_per_unit=self._rows_per_unit(schema),
+            seeded=self.random_state is not None,
+            zcdp=budget is not None and budget.delta > 0,
+        )
+
+    @staticmethod
+    def _rows_per_unit(schema: Schema) -> int:
+        return 1 if schema.person is None else schema.max_rows
+
+    def _noise(self, schema: Schema) -> Noise:
+        unit: Sensitivity = histogram_sensitivity(self.neighbours, self._rows_per_unit(schema))
+        # a plan is made before a fit, which knows what it has bought
+        listed = "category" in (self._stored or self._storages(schema)).values()
+        return Noise(self._budget(), unit, self.delta * DELTA_SHARE if listed else 0.0)
+
+    def problem(self, schema: Schema, pool_seed: int, *, families: bool | None = None) -> Problem:
+        """Everything public that the rounds of a fit depend on."""
+        trees = {"auto": None, None: NO_LIMIT}.get(self.truncation, self.truncation)  # type: ignore[arg-type]
+        return Problem(
+            schema=schema,
+            target=self.target,
+            truncation=trees,
+            families=self.families if families is None else families,
+            tilted=self.tilt,
+            noise=self._noise(schema),
+            share=1.0 - SHARE if self._stored or self._to_buy(schema) else 1.0,
+            pool_seed=pool_seed,
+        )
+
+    def _fit(
+        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        jitter, pool = rng.spawn(2)
+        if self.random_state is None:  # nothing that is kept leads to it
+            jitter = np.random.default_rng()
+        ledger.randomness = self._source.label if self._source else "no noise"
+        records = Records(Grid(rows.schema).codes(rows.numbers), rows.numbers, jitter)
+        noise = self._noise(rows.schema)
+        measure = Measure(records, ledger, self._source, noise, self._written)
+        self._pool_seed = int(pool.integers(2**63))
+        self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), measure)
+        self.transcript_ = measure.transcript
+
+    def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
+        return self._model.sample(n, rng)
+
+    def _draw_given(
+        self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
+    ) -> dict[str, FloatArray]:
+        wanted = conditions(given, self.schema_)
+        names = self._model.names
+        cells = {names.index(name): condition.cells for name, condition in wanted.items()}
+        return self._model.sample(n, rng, cells)
+
+    def _size_to_keep(self, rows: int) -> int:
+        """The noisy number of rows; the true one is private."""
+        return max(1, round(self._model.total))
+
+    def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
+        return domains.private_storage(column)
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        queries, arrays = self.transcript_.state()
+        public = {
+            "revision": REVISION,
+            "pool_seed": self._pool_seed,
+            "stored": dict(self._stored),
+        }
+        return {**public, "queries": queries}, arrays
+
+    @classmethod
+    def _check_revision(cls, state: Mapping[str, Any]) -> None:
+        revision = state.get("revision", "1 or 2")
+        if "revision" in state and type(revision) is not int:
+            raise ArtefactError("its revision must be a whole number")
+        if revision != REVISION:
+            raise OtherRevisionError(
+                f"it was fitted by revision {revision} of PrivateVine, and revision {REVISION} "
+                "would make another model of the same answers; use the version of copula-shirley "
+                "that wrote it, or fit again, which spends again"
+            )
+
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Learn again from the transcript: the same model, bit for bit."""
+        self._pool_seed, self._stored = int(state["pool_seed"]), dict(state["stored"])
+        transcript = Transcript.restored(state["queries"], arrays)
+        start = 0
+        if self._stored:
+            bought = learn_domain(self._stored, self.target, self._noise(self.schema_))
+            columns, start = replay(bought, transcript)
+            if _with_columns(self.schema_, columns) != self.schema_:
+                raise ArtefactError("the schema is not the one of the transcript")
+        problem = self.problem(self.schema_, self._pool_seed)
+        self._model, end = replay(learn(problem, _silent), transcript, start)
+        if end != len(transcript.answers):
+            raise ArtefactError("the transcript goes on after the model is complete")
+        self.transcript_ = transcript
+
+    def _evidence(self) -> tuple[list[str], float | None]:
+        """Ledger against transcript, transcript against the algorithm, and the noise that shows."""
+        from copula_shirley.publish.transcript_check import evidence  # noqa: PLC0415  (a circle)
+
+        return evidence(self)
+
+    # -- for people --------------------------------------------------------------------
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The vine's edges, and what was measured with which noise."""
+        self._check_fitted()
+        return {"Vine": self._edges(), "Measured": self._measured()}
+
+    def _edges(self) -> pd.DataFrame:
+        names = self._model.names
+        lines = [
+            {
+                "tree": tree,
+                "edge": f"{names[edge.partner]} - {names[edge.child]}",
+                "given": ", ".join(sorted(names[v] for v in edge.given)),
+                "pair copula": edge.copula.family if edge.copula else "independence",
+                "strength": self._strength(edge)[1],
+            }
+            for tree, edge in sorted(self._model.vine.edges, key=lambda item: item[0])
+        ]
+        return pd.DataFrame(lines, columns=["tree", "edge", "given", "pair copula", "strength"])
+
+    def _strength(self, edge: Edge) -> tuple[float, str]:
+        """Kendall's tau, or Cramer's V where a column of the pair has no order."""
+        if edge.copula is None:
+            return 0.0, ""
+        columns = (self.schema_[self._model.names[v]] for v in (edge.child, edge.partner))
+        if any(column.nominal for column in columns):
+            return edge.copula.association, f"V {edge.copula.association:.2f}"
+        return edge.copula.tau, f"tau {edge.copula.tau:+.2f}"
+
+    def _measured(self) -> pd.DataFrame:
+        lines = [
+            {
+                "stage": query["stage"],
+                "answers": len(query["what"]),
+                "share of the budget": f"{query['share']:.1%}",
+                "noise": f"{query['sigma']:.1f}" if query["kind"] != "Choice" else "-",
+            }
+            for query in self.transcript_.queries
+        ]
+        return pd.DataFrame(lines)
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the trees of the vine."""
+        self._check_fitted()
+        trees: dict[int, list[DrawnEdge]] = {}
+        for tree, edge in sorted(self._model.vine.edges, key=lambda item: item[0]):
+            strength, label = self._strength(edge)
+            if edge.copula is not None and edge.copula.family != "checkerboard":
+                label = f"{edge.copula.family}\n{label}"
+            drawn = DrawnEdge(edge.partner, edge.child, edge.given, strength, label)
+            trees.setdefault(tree, []).append(drawn)
+        inside = "" if self.target is None else f", in each class of {self.target}"
+        heading = f"Kendall's tau or Cramer's V{inside}"
+        plot_trees(graphs_of(list(trees.values()), self._model.names), path, heading)
+
+    @property
+    def model_(self) -> FittedVine:
+        """The fitted vine: margins, pair copulas, tilt."""
+        self._check_fitted()
+        return self._model
+
+
+def _with_columns(schema: Schema, columns: Mapping[str, Column]) -> Schema:
+    """A schema with the domain of some columns replaced.
+
+    What was declared stays: that values may be missing, and the format of dates. So does that a
+    kind was drafted, which no bought bounds undo.
+    """
+    bought = {}
+    for name, column in columns.items():
+        own = schema[name]
+        form = own.format if column.kind == "datetime" else None
+        bought[name] = replace(
+            column,
+            format=form,
+            missing=column.missing or own.missing,
+            provenance="drafted" if own.provenance == "drafted" else "private",
+        )
+    return replace(schema, columns=tuple(bought.get(c.name, c) for c in schema))

@@ -1,0 +1,347 @@
+"""Pair copulas for noisy tables: checkerboards and parametric families, chosen noise-aware.
+
+Post-processing of released numbers; no row is seen here. A pair copula is a piecewise constant
+density on a grid, one for each class of a target; a parametric family is tabulated on a fine
+grid, so that h-functions and their inverses are closed forms for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyvinecopulib as pv
+from numpy.typing import NDArray
+
+from copula_shirley.schema.domain import FloatArray
+
+#: Cells along each axis of a tabulated family.
+FINE = 48
+TAUS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+#: Families and the rotations in which each is tried.
+FAMILIES = {
+    "gaussian": (0,),
+    "frank": (0,),
+    "clayton": (0, 90, 180, 270),
+    "gumbel": (0, 90, 180, 270),
+    "joe": (0, 90, 180, 270),
+}
+#: So many of the best families and rotations get a finer search of their parameter.
+REFINED = 3
+#: Price of a parameter in units of -2 log likelihood, as in AIC; and of a family, which is the
+#: best of many.
+PRICE, FAMILY_PRICE = 2.0, 8.0
+#: Tables with fewer cells along an axis say nothing about a family.
+LEAST_AXIS = 4
+
+Labels = NDArray[np.intp]
+#: Of rows that are drawn in double precision, of rows that are measured in single.
+Uniforms = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class PairCopula:
+    """A piecewise constant density per class; axis 0 is the partner, axis 1 the child.
+
+    Parameters
+    ----------
+    edges_a, edges_b : arrays of shape (classes, cells + 1)
+        Edges of the grid in [0, 1].
+    mass : array of shape (classes, A, B)
+        Probability of each cell.
+    family : str
+        What it was made from, for people.
+    """
+
+    edges_a: FloatArray
+    edges_b: FloatArray
+    mass: FloatArray
+    family: str
+
+    def __post_init__(self) -> None:
+        start = np.zeros_like(self.mass[..., :1])
+        ladder = np.cumsum(np.concatenate([start, self.mass], axis=2), axis=2)
+        object.__setattr__(self, "_ladder", ladder / np.maximum(ladder[..., -1:], 1e-300))
+
+    def turned(self) -> PairCopula:
+        """The same copula with its variables exchanged."""
+        return PairCopula(self.edges_b, self.edges_a, self.mass.transpose(0, 2, 1), self.family)
+
+    def for_classes(self, classes: int) -> PairCopula:
+        """The copula of a single class, used for each of several."""
+        parts = (
+            np.repeat(part, classes, axis=0) for part in (self.edges_a, self.edges_b, self.mass)
+        )
+        edges_a, edges_b, mass = parts
+        return PairCopula(edges_a, edges_b, mass, self.family)
+
+    def line(self, given: Uniforms, label: Labels) -> Labels:
+        """The line of the grid, over all classes, in which a value of the partner lies."""
+        return np.asarray(label * self.mass.shape[1] + cell_of(self.edges_a, given, label))
+
+    def h(self, value: Uniforms, given: Uniforms, label: Labels) -> FloatArray:
+        """P(child <= value | partner = given, class)."""
+        ladder = self._flat_ladder()
+        j, line = cell_of(self.edges_b, value, label), self.line(given, label)
+        low, high = self.edges_b[label, j], self.edges_b[label, j + 1]
+        below, above = ladder[line, j], ladder[line, j + 1]
+        share = np.clip((value - low) / np.maximum(high - low, 1e-300), 0, 1)
+        return np.asarray(below + (above - below) * share)
+
+    def inverse(self, share: FloatArray, given: Uniforms, label: Labels) -> FloatArray:
+        """The value with h(value | given) = share."""
+        ladder = self._flat_ladder()
+        line, size = self.line(given, label), self.mass.shape[2]
+        starts = (ladder[:, :-1] + np.arange(len(ladder))[:, None]).ravel()
+        j = np.searchsorted(starts, line + share, side="right") - 1 - line * size
+        j = np.clip(j, 0, size - 1)
+        low, high = self.edges_b[label, j], self.edges_b[label, j + 1]
+        below, above = ladder[line, j], ladder[line, j + 1]
+        inside = np.clip((share - below) / np.maximum(above - below, 1e-300), 0, 1)
+        return np.asarray(low + (high - low) * inside)
+
+    def _flat_ladder(self) -> FloatArray:
+        ladder: FloatArray = self._ladder  # type: ignore[attr-defined]
+        return ladder.reshape(-1, ladder.shape[2])
+
+    @property
+    def tau(self) -> float:
+        """Kendall's tau of the density, the mean over classes; for ordered variables."""
+        taus = []
+        for mass in self.mass:
+            share = mass / mass.sum()
+            corners = np.pad(np.cumsum(np.cumsum(share, axis=0), axis=1), ((1, 0), (1, 0)))
+            middle = (corners[1:, 1:] + corners[1:, :-1] + corners[:-1, 1:] + corners[:-1, :-1]) / 4
+            taus.append(4 * float((share * middle).sum()) - 1)
+        return float(np.mean(taus))
+
+    @property
+    def association(self) -> float:
+        """Cramer's V of the density, the mean over classes; needs no order."""
+        found = []
+        for mass in self.mass:
+            share = mass / mass.sum()
+            even = np.outer(share.sum(axis=1), share.sum(axis=0))
+            chi = float(((share - even) ** 2 / np.maximum(even, 1e-300)).sum())
+            found.append(np.sqrt(chi / max(1, min(share.shape) - 1)))
+        return float(np.mean(found))
+
+
+def cell_of(edges: FloatArray, value: Uniforms, label: Labels) -> Labels:
+    """The cell of each value on the edges of its class."""
+    if len(edges) == 1:
+        return np.searchsorted(edges[0, 1:-1], value, side="right")
+    cells = np.empty(len(value), dtype=np.intp)
+    for c, own in enumerate(edges):
+        here = label == c
+        cells[here] = np.searchsorted(own[1:-1], value[here], side="right")
+    return cells
+
+
+def edges_of(mass: FloatArray) -> FloatArray:
+    """Edges in [0, 1] of groups with this mass, all of positive width."""
+    mass = np.maximum(mass, 1e-9 * mass.sum() + 1e-12)
+    edges = np.append(0.0, np.cumsum(mass))
+    return np.asarray(edges / edges[-1])
+
+
+# -- noisy tables --------------------------------------------------------------
+
+
+def shrink_singular(residual: FloatArray, sigma: float) -> FloatArray:
+    """What of a matrix stands out of white noise (Gavish and Donoho 2017, Frobenius loss)."""
+    if sigma < 1e-9:  # beyond, its square overflows below
+        return residual
+    if residual.shape[0] > residual.shape[1]:
+        return shrink_singular(residual.T, sigma).T
+    left, values, right = np.linalg.svd(residual, full_matrices=False)
+    scale = sigma * np.sqrt(residual.shape[1])
+    beta = residual.shape[0] / residual.shape[1]
+    y = np.maximum(values / scale, 1e-9)
+    kept = np.sqrt(np.maximum((y**2 - beta - 1) ** 2 - 4 * beta, 0)) / y
+    shrunk: FloatArray = (left * (np.where(y > 1 + np.sqrt(beta), kept, 0.0) * scale)) @ right
+    return shrunk
+
+
+def rake(table: FloatArray, rows: FloatArray, columns: FloatArray, sweeps: int = 30) -> FloatArray:
+    """Scale a positive table to both margins."""
+    table, rows, columns = (np.maximum(part, 1e-9) for part in (table, rows, columns))
+    for _ in range(sweeps):
+        table = table * (rows / table.sum(axis=1))[:, None]
+        table = table * (columns / table.sum(axis=0))
+        table = np.maximum(table, 1e-100)
+    return table
+
+
+def shrink_to(
+    noisy: FloatArray, guess: FloatArray, sigma: float, rows: FloatArray, columns: FloatArray
+) -> FloatArray:
+    """The guess, plus what of the noisy table stands out of the noise, raked to the margins."""
+    found = guess + shrink_singular(noisy - guess, sigma)
+    least = np.maximum(found, 0.02 * guess)
+    return rake(least, np.maximum(rows, 1e-6), np.maximum(columns, 1e-6))
+
+
+def misfit(noisy: FloatArray, expected: FloatArray, sigma: float) -> float:
+    """-2 log likelihood of noisy counts: noise, and chance as of Poisson counts."""
+    variance = np.maximum(sigma**2 + expected, 1e-9)
+    return float(((noisy - expected) ** 2 / variance + np.log(variance)).sum())
+
+
+# -- families ------------------------------------------------------------------
+
+
+def cell_mass(core: pv.Bicop, edges_a: FloatArray, edges_b: FloatArray) -> FloatArray:
+    """Probability of each cell of a grid under a parametric copula."""
+    grid = np.stack(np.meshgrid(edges_a, edges_b, indexing="ij"), axis=-1).reshape(-1, 2)
+    cdf = core.cdf(np.asfortranarray(np.clip(grid, 1e-10, 1 - 1e-10)))
+    cdf = np.asarray(cdf).reshape(len(edges_a), len(edges_b))
+    cdf[0], cdf[:, 0] = 0, 0
+    return np.maximum(np.diff(np.diff(cdf, axis=0), axis=1), 1e-12)
+
+
+@lru_cache(4096)
+def _core(name: str, rotation: int, tau: float) -> pv.Bicop:
+    family = getattr(pv.families, name)
+    parameters = pv.Bicop(family, rotation).tau_to_parameters(tau)
+    return pv.Bicop(family, rotation, parameters)
+
+
+def best_family(
+    noisy: FloatArray, edges_a: FloatArray, edges_b: FloatArray, sigma: float
+) -> pv.Bicop:
+    """The family and parameter under which the noisy counts are likeliest."""
+    total = max(float(noisy.sum()), 1.0)
+
+    def tried(name: str, rotation: int, tau: float) -> tuple[float, float, pv.Bicop]:
+        core = _core(name, rotation, round(tau, 6))
+        return misfit(noisy, total * cell_mass(core, edges_a, edges_b), sigma), tau, core
+
+    coarse = []
+    for name, rotations in FAMILIES.items():
+        for rotation in rotations:
+            signs = (-1, 1) if len(rotations) == 1 else (1 if rotation in (0, 180) else -1,)
+            options = [tried(name, rotation, sign * tau) for sign in signs for tau in TAUS]
+            best = min(options, key=lambda option: option[0])
+            coarse.append((best[0], name, rotation, best[1]))
+    finer = []
+    for _, name, rotation, centre in sorted(coarse)[:REFINED]:
+        near = np.clip(abs(centre) + np.linspace(-0.05, 0.05, 9), 0.02, 0.95)
+        finer += [tried(name, rotation, float(np.sign(centre) * tau)) for tau in near]
+    return min(finer, key=lambda option: option[0])[2]
+
+
+# -- from a noisy table to a pair copula ----------------------------------------
+
+
+@dataclass(frozen=True)
+class _Option:
+    criterion: float
+    core: pv.Bicop | None
+    checkerboard: bool
+    tables: list[FloatArray]
+
+
+def pair_copula(
+    noisy: FloatArray, sigma: float, rows: FloatArray, columns: FloatArray, *, families: bool
+) -> PairCopula:
+    """Pair copula per class, from a noisy (A, B, classes) table and its known class margins.
+
+    All classes together decide, by an AIC that knows the noise, between a checkerboard on top of
+    independence, a family, and a checkerboard on top of a family: strong noise picks one
+    parameter, little noise keeps the table. What stands out of the noise in a single class
+    comes on top.
+    """
+    classes = noisy.shape[2]
+    edges = [np.stack([edges_of(part[:, y]) for y in range(classes)]) for part in (rows, columns)]
+    options = [_option(noisy, sigma, rows, columns, edges, None, checkerboard=True)]
+    fine_enough = families and min(noisy.shape[:2]) >= LEAST_AXIS
+    if fine_enough and sigma > 0:
+        pooled = [part.sum(axis=1) for part in (rows, columns)]
+        spread = sigma * np.sqrt(classes)
+        core = best_family(noisy.sum(axis=2), edges_of(pooled[0]), edges_of(pooled[1]), spread)
+        for checkerboard in (False, True):
+            option = _option(noisy, sigma, rows, columns, edges, core, checkerboard=checkerboard)
+            options.append(option)
+    best = min(options, key=lambda option: option.criterion)
+    found = [rake(t, r, c) for t, r, c in zip(best.tables, rows.T, columns.T, strict=True)]
+    if classes > 1:
+        found = [
+            shrink_to(noisy[:, :, y], table, sigma, rows[:, y], columns[:, y])
+            for y, table in enumerate(found)
+        ]
+    shares = [table / table.sum() for table in found]
+    if best.core is None and not fine_enough:
+        return PairCopula(edges[0], edges[1], np.stack(shares), "checkerboard")
+    fine = [_refine(best.core, edges[0][y], edges[1][y], share) for y, share in enumerate(shares)]
+    name = "smooth checkerboard"
+    if best.core is not None:
+        name = str(best.core.family.name) + (" and checkerboard" if best.checkerboard else "")
+    edges_a, edges_b, mass = (np.stack(part) for part in zip(*fine, strict=True))
+    return PairCopula(edges_a, edges_b, mass, name)
+
+
+def _option(
+    noisy: FloatArray,
+    sigma: float,
+    rows: FloatArray,
+    columns: FloatArray,
+    edges: Sequence[FloatArray],
+    core: pv.Bicop | None,
+    *,
+    checkerboard: bool,
+) -> _Option:
+    classes, spread = noisy.shape[2], sigma * np.sqrt(noisy.shape[2])
+    pooled = noisy.sum(axis=2)
+    if core is None:
+        pairs = zip(rows.T, columns.T, strict=True)
+        per_class = [np.outer(r, c) / max(r.sum(), 1e-9) for r, c in pairs]
+    else:
+        masses = [cell_mass(core, edges[0][y], edges[1][y]) for y in range(classes)]
+        per_class = [rake(m, r, c) for m, r, c in zip(masses, rows.T, columns.T, strict=True)]
+    common = np.sum(per_class, axis=0)
+    found, rank = common, 0
+    if checkerboard:
+        found = shrink_to(pooled, common, spread, rows.sum(axis=1), columns.sum(axis=1))
+        rank = int(np.linalg.matrix_rank(shrink_singular(pooled - common, spread)))
+    price = PRICE * rank * sum(pooled.shape) + FAMILY_PRICE * (core is not None)
+    criterion = misfit(pooled, found, spread) + price
+    ratio = found / np.maximum(common, 1e-12)
+    return _Option(criterion, core, checkerboard, [table * ratio for table in per_class])
+
+
+def _refine(
+    core: pv.Bicop | None, edges_a: FloatArray, edges_b: FloatArray, mass: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """A density on a fine grid, its coarse cells brought to the mass found for them.
+
+    It is the family's, or without one the coarse density interpolated between cell centres.
+    """
+    (a, i), (b, j) = (_split(edges) for edges in (edges_a, edges_b))
+    if core is not None:
+        inner = cell_mass(core, a, b)
+    else:
+        density = mass / np.outer(np.diff(edges_a), np.diff(edges_b))
+        inner = _between(edges_a, a) @ density @ _between(edges_b, b).T
+        inner = np.maximum(inner, 1e-12) * np.outer(np.diff(a), np.diff(b))
+    coarse = np.zeros_like(mass)
+    np.add.at(coarse, (i[:, None], j[None]), inner)
+    return a, b, inner * (mass / coarse)[i[:, None], j[None]]
+
+
+def _between(coarse: FloatArray, fine: FloatArray) -> FloatArray:
+    """Weights that interpolate from the centres of coarse cells to those of fine ones."""
+    known, wanted = ((edges[1:] + edges[:-1]) / 2 for edges in (coarse, fine))
+    return np.stack([np.interp(wanted, known, row) for row in np.eye(len(known))], axis=1)
+
+
+def _split(edges: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Each coarse cell cut into as many fine ones, and the coarse cell of each."""
+    cells = len(edges) - 1
+    parts = max(1, round(FINE / cells))
+    pieces = [np.linspace(p, q, parts + 1)[:-1] for p, q in pairwise(edges)]
+    return np.append(np.concatenate(pieces), 1.0), np.repeat(np.arange(cells), parts)

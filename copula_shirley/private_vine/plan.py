@@ -1,0 +1,185 @@
+"""What a fit of PrivateVine will ask, cost and be worth, before any row is read.
+
+The rounds are rehearsed with answers that are made up: n rows, spread evenly, every edge worth
+measuring. So the plan shows the questions of a real fit, their noise and their price; which columns
+an edge joins is decided by the real answers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley.errors import SettingError
+from copula_shirley.generator import _silent
+from copula_shirley.measure.curator import Answer, Choice, Distances, Noise, Query, Rounds
+from copula_shirley.private_vine.domain import SHARE, closed
+from copula_shirley.private_vine.generator import PrivateVine
+from copula_shirley.private_vine.stages import learn
+from copula_shirley.schema.schema import Schema
+
+#: Seconds of a fit, measured on one core of an ordinary server (experiments.benchmarks.private_vine
+#: scaling): to begin with, for each pair of columns, and for each row and column.
+SECONDS = (0.3, 0.008, 1.0e-6)
+#: Bytes for each row and column beside the table.
+BYTES = 45
+#: Mean of the absolute value of a standard normal variable.
+ABSOLUTE = math.sqrt(2 / math.pi)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What will be asked.
+
+    Attributes
+    ----------
+    stages : DataFrame
+        One line a stage: number of tables, cells of the largest, share and cost (rho, or epsilon
+        without a delta), standard deviation of the noise in a count, and the error that noise
+        alone would bring to a table (total variation distance, before anything is smoothed).
+    budget : str
+    notes : list of str
+        What one should know, in words.
+    seconds, megabytes : float
+        Of the fit, roughly.
+    """
+
+    stages: pd.DataFrame
+    budget: str
+    notes: list[str]
+    seconds: float
+    megabytes: float
+
+    def __str__(self) -> str:
+        lines = [f"PLAN: {self.budget}", self.stages.to_string(index=False), *self.notes]
+        return "\n".join([*lines, self.effort])
+
+    @property
+    def effort(self) -> str:
+        """Time and memory in words."""
+        return f"The fit takes about {self.seconds:.1f} s and {self.megabytes:.0f} MB on one core."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain lists and mappings."""
+        stages = self.stages.astype(object).where(self.stages.notna(), None)
+        return {
+            "budget": self.budget,
+            "stages": stages.to_dict("records"),
+            "notes": self.notes,
+            "seconds": self.seconds,
+            "megabytes": self.megabytes,
+        }
+
+
+def plan(
+    schema: Schema, n: int, epsilon: float | None = 1.0, delta: float = 1e-9, **settings: Any
+) -> Plan:
+    """Plan a fit of ``PrivateVine(epsilon, delta, **settings)`` to n rows of a schema.
+
+    Examples
+    --------
+    >>> from copula_shirley import Column
+    >>> schema = Schema(tuple(Column(name, "integer", minimum=0, maximum=9) for name in "abc"))
+    >>> planned = plan(schema, 10_000, epsilon=1.0)
+    >>> round(float(planned.stages["share"].sum()), 9)
+    1.0
+    """
+    if not isinstance(schema, Schema):
+        raise SettingError(f"schema ({type(schema).__name__}) must be a Schema")
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
+        raise SettingError(f"n ({n!r}) must be a positive whole number of rows")
+    model = PrivateVine(epsilon, delta, **settings)
+    model._check_settings(schema)
+    model._check_bought(schema)
+    schema = closed(schema)
+    problem = model.problem(schema, pool_seed=0, families=False)
+    lines = [_line(query, answer, problem.noise, n) for query, answer in _rehearse(problem, n)]
+    if problem.share < 1:
+        cost = SHARE * problem.noise.total
+        lines.insert(
+            0, {"stage": "domain", "what": "bounds, categories", "share": SHARE, "cost": cost}
+        )
+    stages = pd.DataFrame(lines)
+    stages = stages.rename(columns={"cost": "rho" if problem.noise.zcdp else "epsilon"})
+    columns = len(schema)
+    seconds = SECONDS[0] + SECONDS[1] * columns**2 / 2 + SECONDS[2] * n * columns
+    ledger = model._open_ledger(schema)
+    budget = f"{ledger.budget or 'no noise'}; {dict(ledger.summary())['neighbours']}; {n:,} rows"
+    megabytes = BYTES * n * columns / 2**20 + 150
+    return Plan(stages, budget, _notes(stages, schema), seconds, megabytes)
+
+
+def _rehearse(problem: Any, n: int) -> list[tuple[Query, Answer]]:
+    """The queries of a fit and made-up answers."""
+    asked = []
+    rounds: Rounds[Any] = learn(problem, _silent)
+    try:
+        query = next(rounds)
+        while True:
+            answer = _made_up(query, problem.noise, n)
+            asked.append((query, answer))
+            query = rounds.send(answer)
+    except StopIteration:
+        return asked
+
+
+def _made_up(query: Query, noise: Noise, n: int) -> Answer:
+    count = len(query.keys)
+    if isinstance(query, Choice):
+        return Answer([np.arange(query.count)], 0.0)
+    if isinstance(query, Distances):
+        sigma = noise.sigma(query.share, count, distances=True)
+        far = max(n, round(10 * sigma * count))  # every edge is worth measuring
+        return Answer([np.full(count, far, dtype=np.int64)], sigma)
+    tables = [np.full(key.shape, max(1, round(n / math.prod(key.shape)))) for key in query.keys]
+    return Answer(tables, noise.sigma(query.share, count))
+
+
+def _line(query: Query, answer: Answer, noise: Noise, n: int) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "stage": query.stage,
+        "what": f"{len(query.keys)} tables",
+        "share": query.share,
+        "cost": query.share * noise.total,
+    }
+    if isinstance(query, Choice):
+        return line | {"what": f"{query.count} of {len(query.keys)} tables"}
+    if isinstance(query, Distances):
+        return line | {"what": f"{len(query.keys)} distances", "noise": answer.sigma}
+    cells = [math.prod(key.shape) for key in query.keys]
+    error = 0.5 * ABSOLUTE * answer.sigma * float(np.mean(cells)) / n
+    return line | {"cells": max(cells), "noise": answer.sigma, "error": min(error, 1.0)}
+
+
+def _notes(stages: pd.DataFrame, schema: Schema) -> list[str]:
+    asked = set(stages["stage"])
+    notes = []
+    if "tree 1" not in asked and len(schema) > 1:
+        notes.append(
+            "The noise would drown every table of two columns: only margins are measured, and the "
+            "columns of the synthetic table will be independent. A larger epsilon or more rows "
+            "would change that."
+        )
+    elif "tables beyond the vine" not in asked and len(schema) > 3:
+        notes.append(
+            "The noise leaves room for little more than the first tree: expect the strongest "
+            "dependences only."
+        )
+    margins = stages[stages["stage"] == "margins"]["error"]
+    if len(margins) and float(margins.iloc[0]) > 0.1:
+        notes.append(
+            f"Margins are noisy: {float(margins.iloc[0]):.0%} of the mass of an average column is "
+            "noise, before ranges and smoothing lower it. Fewer columns, coarser cells or a larger "
+            "epsilon help."
+        )
+    if schema.drafted:
+        notes.append(
+            f"The domain of {len(schema.drafted)} columns was drafted from data; nothing is proved "
+            "of a fit unless it is declared, or its kind alone is (provenance: private) and the "
+            "rest is bought (domain='private')."
+        )
+    return notes

@@ -1,0 +1,480 @@
+"""The rounds of PrivateVine: what is asked about the rows, and what is made of the answers.
+
+A generator in Python's sense: it yields queries and is sent noisy answers (``measure.run``), so
+that the model is a function of public settings and of the transcript.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from copula_shirley.measure.curator import Choice, Distances, Key, Noise, Rounds, Tables
+from copula_shirley.privacy.noise import Integers
+from copula_shirley.private_vine.allocation import (
+    CELLS_PER_NOISE,
+    CHOOSING_EDGES,
+    CHOOSING_EXTRAS,
+    PARTS,
+    RANGED,
+    SHARES,
+    Spending,
+    spending,
+)
+from copula_shirley.private_vine.cell_maps import AllRows, GroupKey, InnovationKey
+from copula_shirley.private_vine.leaves import LeafKey, Leaves, with_shares
+from copula_shirley.private_vine.margins import (
+    Level,
+    agree,
+    groups_of,
+    mass_of,
+    ranges_of,
+    spread_of,
+    to_simplex,
+)
+from copula_shirley.private_vine.model import POOL, SWEEPS, FittedVine, Grouped
+from copula_shirley.private_vine.pair_copula import pair_copula, shrink_to
+from copula_shirley.private_vine.reweighting import Target
+from copula_shirley.private_vine.vine import Edge, Known, RegularVine, spanning_tree
+from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.schema import Schema
+
+#: Of the method: another one asks other questions, or makes another model of the same answers.
+REVISION = 5
+#: Of a tree, against tree 2.
+LEAST_WEIGHT = 1e-3
+#: Mean of the absolute value of a standard normal variable.
+ABSOLUTE = math.sqrt(2 / math.pi)
+#: Cells along each axis of tables of innovations: least and most.
+LEAST_GRID, MOST_GRID = 5, 20
+#: An edge of a higher tree is measured if its score is so many standard deviations.
+SIGNIFICANT = 2.0
+LEAST_ROWS = 10.0
+#: A share of the budget that is too small to be spent.
+DUST = 1e-12
+MOST_POOL = 60_000
+#: Tables beyond the vine are chosen in so many batches; rounds through the tables between them.
+BATCHES, PEEK = 4, 3
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything public that the rounds depend on."""
+
+    schema: Schema
+    target: str | None
+    #: Number of trees; None where the budget decides.
+    truncation: int | None
+    families: bool
+    tilted: bool
+    noise: Noise
+    #: Share of the budget that is left for the rounds.
+    share: float
+    #: Of the pool at the fit; drawn independently of the rows.
+    pool_seed: int
+
+
+def learn(problem: Problem, progress: Callable[[str, float], None]) -> Rounds[FittedVine]:
+    """Count rows, margins, classes, tree 1, higher trees, extras; each round uses the last ones."""
+    learner = _Learner(problem)
+    stages = {
+        "number of rows": learner.count_rows,
+        "margins": learner.measure_margins,
+        "target": learner.measure_classes,
+        "tree 1": learner.grow_first_tree,
+        "higher trees": learner.grow_higher_trees,
+        "tables beyond the vine": learner.measure_extras,
+    }
+    for i, (name, stage) in enumerate(stages.items()):
+        progress(name, i / len(stages))
+        yield from stage()
+    return learner.model
+
+
+class _Learner:
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        names = list(problem.schema.names)
+        self.target = None if problem.target is None else names.index(problem.target)
+        self.model = FittedVine(problem.schema, self.target)
+        self.columns = list(problem.schema)
+        self.noise = problem.noise
+        self.left = 1.0  # of the rounds' share
+        self.plan: Spending
+
+    # -- asking ----------------------------------------------------------------------
+
+    def _tables(
+        self, stage: str, keys: Sequence[Key], share: float
+    ) -> Rounds[tuple[list[FloatArray], float]]:
+        self.left -= share
+        answer = yield Tables(stage, keys, share * self.problem.share)
+        return [table.astype(float) for table in answer.values], answer.sigma
+
+    def _distances(
+        self, stage: str, keys: Sequence[Key], guesses: Sequence[FloatArray], share: float
+    ) -> Rounds[tuple[FloatArray, float]]:
+        self.left -= share
+        whole = _whole(guesses, keys)
+        answer = yield Distances(stage, keys, share * self.problem.share, whole)
+        return answer.values[0].astype(float), answer.sigma
+
+    def _key(self, variables: Sequence[int]) -> GroupKey:
+        names = tuple(self.model.names[j] for j in variables)
+        return GroupKey(names, tuple(self.model.groups[j] for j in variables))
+
+    def _with_target(self, *variables: int) -> tuple[int, ...]:
+        return variables if self.target is None else (*variables, self.target)
+
+    def _remember(self, variables: tuple[int, ...], noisy: FloatArray, sigma: float) -> None:
+        """A noisy table for the tilt."""
+        counts = noisy.ravel()
+        self.model.targets.append(Target(variables, counts, np.full(counts.shape, sigma)))
+
+    # -- rounds ----------------------------------------------------------------------
+
+    def count_rows(self) -> Rounds[None]:
+        """A noisy number of rows, on which shares and resolution depend."""
+        noisy, sigma = yield from self._tables("size", [AllRows()], SHARES.size)
+        self.size = Level(np.zeros(1, dtype=np.intp), noisy[0].ravel(), sigma)
+        self.model.total = max(float(noisy[0].sum()), LEAST_ROWS)
+        sizes = self.model.grid.sizes
+        self.plan = spending(
+            self.model.total,
+            len(self.columns),
+            1 if self.problem.target is None else sizes[self.problem.target],
+            self.problem.truncation,
+            self.noise,
+            targeted=self.target is not None,
+            tilted=self.problem.tilted,
+        )
+
+    def measure_margins(self) -> Rounds[None]:
+        """Masses of the declared cells, and groups of cells for tables."""
+        model = self.model
+        wide = {}
+        for column in self.columns:
+            if column.kind in ("integer", "continuous", "datetime"):
+                leaves = Leaves.of(column, model.grid.cells[column.name])
+                if leaves.values.max() > 1:
+                    wide[column.name] = leaves
+        fine = [part * self.plan.margins * len(wide) / len(self.columns) for part in PARTS]
+        spent = yield from self._count_ranges()
+        share = self.plan.margins - spent - sum(fine)
+        noisy, sigma = yield from self._count_cells("margins", share)
+        model.kappa = self.plan.kappa
+        self._settle_margins(noisy, sigma)
+        for share in fine:
+            wide = yield from self._cut_leaves(wide, share)
+        if self.plan.classes == self.plan.first_tree == 0:  # nothing else will be asked
+            yield from self._spend_rest()
+
+    def _count_ranges(self) -> Rounds[float]:
+        """Ranges of cells of columns with many; the share of the budget that was spent."""
+        names, sizes = self.model.names, self.model.grid.sizes
+        found = [ranges_of(column, sizes[column.name]) for column in self.columns]
+        keys = [
+            GroupKey((name,), (groups,))
+            for name, some in zip(names, found, strict=True)
+            for groups in some
+        ]
+        self.ranges: list[list[Level]] = [[] for _ in names]
+        if not keys:
+            return 0.0
+        share = RANGED * self.plan.margins * sum(map(bool, found)) / len(names)
+        noisy, sigma = yield from self._tables("ranges of cells", keys, share)
+        answers = iter(noisy)
+        self.ranges = [[Level(groups, next(answers), sigma) for groups in some] for some in found]
+        return share
+
+    def _count_cells(self, stage: str, share: float) -> Rounds[tuple[list[FloatArray], float]]:
+        names, sizes = self.model.names, self.model.grid.sizes
+        keys = [GroupKey((name,), (np.arange(sizes[name]),)) for name in names]
+        return (yield from self._tables(stage, keys, share))
+
+    def _settle_margins(self, counts: Sequence[FloatArray], sigma: float) -> None:
+        """Mass and groups of every column; groups that there are already stay."""
+        model = self.model
+        self.counts, self.cell_sigma, self.margin_sigma = counts, sigma, sigma
+        every = [
+            [*ranges, Level(np.arange(own.size), own, sigma)]
+            for ranges, own in zip(self.ranges, counts, strict=True)
+        ]
+        spread = self._settle_total([self.size, *(level for levels in every for level in levels)])
+        model.forget_ladders()
+        model.mass, model.targets = [], [t for t in model.targets if len(t.variables) > 1]
+        for j, (column, levels) in enumerate(zip(self.columns, every, strict=True)):
+            mass = mass_of(column, model.grid.cells[column.name], levels, model.total)
+            model.mass.append(mass)
+            if len(model.groups) == j:
+                exact = np.arange(len(mass))
+                groups = groups_of(column, mass, self.plan.groups, self.plan.rare)
+                model.groups.append(exact if j == self.target else groups)
+            merged = np.bincount(model.groups[j], agree(levels, model.total)).astype(float)
+            model.targets.append(Target((j,), merged, spread_of(model.groups[j], levels, spread)))
+
+    def _settle_total(self, counted: Sequence[Level]) -> float:
+        """The number of rows by all tables that count every row; its standard deviation."""
+        totals = [level.counts.sum() for level in counted]
+        spreads = [level.sigma * math.sqrt(level.counts.size) for level in counted]
+        weights = 1 / np.maximum(spreads, 1e-9) ** 2
+        self.model.total = max(float(np.average(totals, weights=weights)), LEAST_ROWS)
+        return float(1 / np.sqrt(weights.sum()))
+
+    def _spend_rest(self) -> Rounds[None]:
+        """Margins a second time, with what other rounds left of the budget."""
+        if self.left < DUST or self.noise.budget is None:
+            return
+        first, once = self.counts, max(self.cell_sigma, 1e-9)
+        again, twice = yield from self._count_cells("margins again", self.left)
+        weight = twice**2 / (once**2 + twice**2)
+        counts = [weight * a + (1 - weight) * b for a, b in zip(first, again, strict=True)]
+        self._settle_margins(counts, math.sqrt(weight) * once)
+
+    def _cut_leaves(self, wide: dict[str, Leaves], share: float) -> Rounds[dict[str, Leaves]]:
+        """Count parts of heavy leaves; the columns that were cut, for the next round."""
+        if not wide:
+            return {}
+        model, keys = self.model, {}
+        sigma = self.noise.sigma(share * self.problem.share, len(wide))
+        for name, leaves in wide.items():
+            rows = model.mass[model.names.index(name)] * model.total
+            found = leaves.cut(rows, sigma)
+            if found is not None:
+                keys[name] = LeafKey(*found)
+        if not keys:
+            return {}
+        noisy, sigma = yield from self._tables("parts of cells", list(keys.values()), share)
+        for (name, key), table in zip(keys.items(), noisy, strict=True):
+            rows = model.mass[model.names.index(name)] * model.total
+            counts = key.counts(table)
+            largest = self.noise.largest(len(table))
+            model.leaves[name] = with_shares(key.leaves, key.parent, rows, counts, sigma, largest)
+        return {name: model.leaves[name] for name in keys}
+
+    def measure_classes(self) -> Rounds[None]:
+        """Sizes of the classes, and margins inside each."""
+        model = self.model
+        one_way: list[FloatArray] = [
+            (np.bincount(groups, mass) * model.total).astype(float)
+            for groups, mass in zip(model.groups, model.mass, strict=True)
+        ]
+        if self.target is None:
+            model.class_sizes = np.array([model.total])
+            model.by_class = {j: one_way[j][:, None] for j in model.others}
+            return
+        if self.plan.classes == 0:
+            model.class_sizes = np.maximum(one_way[self.target], 1e-3)
+            share = model.class_sizes / model.class_sizes.sum()
+            model.by_class = {j: np.outer(one_way[j], share) for j in model.others}
+            return
+        keys = [self._key((j, self.target)) for j in model.others]
+        noisy, sigma = yield from self._tables("target", keys, self.plan.classes)
+        sizes = np.array([*(table.sum(axis=0) for table in noisy), one_way[self.target]])
+        spreads = [*(len(table) * max(sigma, 1e-9) ** 2 for table in noisy)]
+        spreads.append(max(self.margin_sigma, 1e-9) ** 2)
+        average = np.average(sizes, axis=0, weights=1 / np.array(spreads))
+        model.class_sizes = np.maximum(to_simplex(average, model.total), 1e-3)
+        for j, table in zip(model.others, noisy, strict=True):
+            guess = np.outer(one_way[j], model.class_sizes) / model.class_sizes.sum()
+            model.by_class[j] = shrink_to(table, guess, sigma, one_way[j], model.class_sizes)
+            self._remember((j, self.target), table, sigma)
+        self.margin_sigma = sigma
+
+    def grow_first_tree(self) -> Rounds[None]:
+        """Scores of all pairs, their maximum spanning tree, its tables and pair copulas."""
+        model = self.model
+        model.vine = RegularVine(list(model.others))
+        if self.plan.first_tree == 0:
+            return
+        pairs = list(combinations(model.others, 2))
+        scores = yield from self._score_pairs(pairs)
+        order, links = spanning_tree(model.others, dict(zip(pairs, scores, strict=True)))
+        model.vine = RegularVine(order)
+        keys = [self._key(self._with_target(a, b)) for a, b in links]
+        noisy, sigma = yield from self._tables("tree 1", keys, self.plan.first_tree)
+        for (a, b), table in zip(links, noisy, strict=True):
+            smooth = not any(
+                self.columns[v].nominal or self.columns[v].kind == "boolean" for v in (a, b)
+            )
+            cube = table.reshape(model.shapes[a], model.shapes[b], model.classes)
+            copula = pair_copula(
+                cube,
+                sigma,
+                model.by_class[a],
+                model.by_class[b],
+                families=self.problem.families and smooth,
+            )
+            model.vine.add(Edge(b, a, frozenset(), copula))
+            if copula.family.endswith("checkerboard"):  # noise would only blur a family
+                self._remember(self._with_target(a, b), table, sigma)
+
+    def _score_pairs(self, pairs: Sequence[tuple[int, int]]) -> Rounds[FloatArray]:
+        """Distance of each pair from independence inside classes, less what chance explains."""
+        model = self.model
+        share = {j: table / model.class_sizes for j, table in model.by_class.items()}
+        expected = [np.einsum("ay,by->aby", model.by_class[a], share[b]) for a, b in pairs]
+        blur = [
+            self.margin_sigma**2 * (share[a][:, None] ** 2 + share[b][None] ** 2) for a, b in pairs
+        ]
+        chance = [ABSOLUTE * np.sqrt(q + v).sum() for q, v in zip(expected, blur, strict=True)]
+        keys = [self._key(self._with_target(a, b)) for a, b in pairs]
+        scores, _ = yield from self._distances("scores", keys, expected, self.plan.scores)
+        return np.asarray(scores - chance)
+
+    def grow_higher_trees(self) -> Rounds[None]:
+        """Pair copulas of innovations u(a | D), u(b | D), all classes together."""
+        trees = range(2, min(self.plan.trees, len(self.model.others) - 1) + 1)
+        if self.plan.higher_trees <= 0 or not self.model.vine.edges:
+            return
+        kept: dict[str, tuple[Known, NDArray[np.intp]]] = {}
+        # later trees are weaker: shares 1, .6, .36, ..., but never next to nothing
+        weights = np.maximum(0.6 ** np.arange(len(trees)), LEAST_WEIGHT)
+        for tree, weight in zip(trees, weights / weights.sum(), strict=True):
+            yield from self._grow_tree(tree, self.plan.higher_trees * float(weight), kept)
+
+    def _grow_tree(
+        self, tree: int, share: float, kept: dict[str, tuple[Known, NDArray[np.intp]]]
+    ) -> Rounds[None]:
+        model, vine = self.model, self.model.vine
+        growing = [j for j in vine.order if len(vine.chains[j]) == tree - 1]
+        options = [(j, p, vine.partners(j)[1]) for j in growing for p in vine.partners(j)[0]]
+        if not options:
+            return
+        children = len({child for child, _, _ in options})
+        measuring = share * (1 - CHOOSING_EDGES)
+        planned = max(self.noise.sigma(measuring * self.problem.share, children), 1e-9)
+        fine = math.sqrt(model.total / (CELLS_PER_NOISE * planned)) / 2
+        grid = int(np.clip(round(min(fine, 1e6)), LEAST_GRID, MOST_GRID))
+        keys = [InnovationKey(model, child, p, d, grid, kept) for child, p, d in options]
+        even = np.full((grid, grid), model.total / grid**2)
+        scores, noise = yield from self._distances(
+            f"scores of tree {tree}", keys, [even] * len(keys), share * CHOOSING_EDGES
+        )
+        scores = scores - ABSOLUTE * grid * math.sqrt(model.total)
+        best: dict[int, int] = {}
+        for i, (child, _, _) in enumerate(options):
+            if child not in best or scores[i] > scores[best[child]]:
+                best[child] = i
+        strong = [i for i in best.values() if scores[i] > max(SIGNIFICANT * noise, planned * grid)]
+        copulas = {}
+        if strong:
+            noisy, sigma = yield from self._tables(
+                f"tree {tree}", [keys[i] for i in strong], measuring
+            )
+            margin = np.full((grid, 1), model.total / grid)
+            for i, table in zip(strong, noisy, strict=True):
+                copula = pair_copula(
+                    table[:, :, None], sigma, margin, margin, families=self.problem.families
+                )
+                copulas[i] = copula.for_classes(model.classes)
+        for i in best.values():
+            child, partner, given = options[i]
+            vine.add(Edge(child, partner, given, copulas.get(i)))
+
+    def measure_extras(self) -> Rounds[None]:
+        """Tables that the vine misses most, and the tilt to all noisy tables."""
+        model = self.model
+        if not self.problem.tilted or self.plan.extras <= 0:
+            yield from self._spend_rest()
+        if not self.problem.tilted:
+            return
+        rng = np.random.default_rng(self.problem.pool_seed)
+        pool, weight = model.draw_cells(int(min(POOL * model.total, MOST_POOL)) + 1, rng)
+        if self.plan.extras > 0:
+            yield from self._extra_tables(model.grouped(pool), weight)
+        model.weigh(pool, weight, SWEEPS)
+
+    def _extra_tables(self, grouped: Grouped, weight: FloatArray) -> Rounds[None]:
+        """Choose and count tables in batches, each against what the tilt made of the last ones.
+
+        A table that misses a pair makes all triples with that pair look far off, too. Once it is
+        counted they no longer do, so the next batch goes elsewhere. Every choice and every table
+        has the noise that it would have in a single batch: rho is per table.
+        """
+        share = self.left  # what other rounds left is spent here
+        candidates = self._candidates(share * (1 - CHOOSING_EXTRAS))
+        keys = [self._key(variables) for variables in candidates]
+        count = min(self.plan.extra_tables, len(candidates))
+        sizes = [len(part) for part in np.array_split(np.arange(count), min(BATCHES, count))]
+        for i, size in enumerate(sizes):
+            part = share * size / count if i < len(sizes) - 1 else self.left
+            expected = self._expected(candidates, grouped, weight)
+            chosen = yield from self._extra_batch(keys, expected, size, part, len(weight))
+            for c, table, sigma in chosen:
+                self._remember(candidates[c], table, sigma)
+            taken = {c for c, _, _ in chosen}
+            candidates = [v for c, v in enumerate(candidates) if c not in taken]
+            keys = [key for c, key in enumerate(keys) if c not in taken]
+
+    def _expected(
+        self, candidates: Sequence[tuple[int, ...]], grouped: Grouped, weight: FloatArray
+    ) -> list[FloatArray]:
+        """Tables of the model as it is now: drawn rows, tilted to the tables counted so far."""
+        model, shapes = self.model, self.model.shapes
+        weights, _ = model.tilted(grouped, weight, PEEK)
+        return [
+            np.bincount(
+                model.table_cells(variables, grouped),
+                weights,
+                math.prod(shapes[j] for j in variables),
+            ).astype(float)
+            for variables in candidates
+        ]
+
+    def _extra_batch(
+        self,
+        keys: Sequence[GroupKey],
+        expected: Sequence[FloatArray],
+        count: int,
+        share: float,
+        drawn: int,
+    ) -> Rounds[list[tuple[int, FloatArray, float]]]:
+        """Positions, noisy counts and noise of ``count`` tables far from the expected ones."""
+        choosing = share * CHOOSING_EXTRAS
+        sigma = self.noise.sigma((share - choosing) * self.problem.share, count)
+        chance = 1 + self.model.total / drawn  # of the rows, and of the drawn ones
+        handicaps = np.array(
+            [ABSOLUTE * (np.sqrt(q * chance).sum() + 0.5 * sigma * q.size) for q in expected]
+        )
+        self.left -= choosing
+        answer = yield Choice(
+            "choice of tables",
+            keys,
+            choosing * self.problem.share,
+            _whole(expected, keys),
+            np.rint(handicaps).astype(np.int64),
+            count,
+        )
+        chosen = [int(i) for i in answer.values[0]]
+        noisy, sigma = yield from self._tables(
+            "tables beyond the vine", [keys[i] for i in chosen], share - choosing
+        )
+        return [(i, table, sigma) for i, table in zip(chosen, noisy, strict=True)]
+
+    def _candidates(self, measuring: float) -> list[tuple[int, ...]]:
+        """Pairs that no table holds yet, and triples if the noise allows so many cells."""
+        model = self.model
+        seen = {
+            frozenset((edge.child, edge.partner)) for tree, edge in model.vine.edges if tree == 1
+        }
+        pairs = [p for p in combinations(model.others, 2) if frozenset(p) not in seen]
+        sigma = max(self.noise.sigma(measuring * self.problem.share, self.plan.extra_tables), 1e-9)
+        most, shapes = model.total / (CELLS_PER_NOISE * sigma), model.shapes
+        triples = [
+            t for t in combinations(model.others, 3) if math.prod(shapes[j] for j in t) <= most
+        ]
+        return [*pairs, *triples]
+
+
+def _whole(guesses: Sequence[FloatArray], keys: Sequence[Key]) -> list[Integers]:
+    """Public tables as whole numbers."""
+    return [
+        np.rint(guess).astype(np.int64).reshape(key.shape)
+        for guess, key in zip(guesses, keys, strict=True)
+    ]

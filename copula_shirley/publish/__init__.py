@@ -1,0 +1,1 @@
+"""After the fit: files with their cards, verification, releases."""

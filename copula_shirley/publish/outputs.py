@@ -1,0 +1,101 @@
+"""Outputs of the command line with their cards and signatures: all of them new, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from copula_shirley.files.model_file import atomic_paths
+from copula_shirley.publish.signatures import read_private_key, signature_path, write_signature
+from copula_shirley.rows.tables import is_table
+
+if TYPE_CHECKING:  # it takes seconds, and the command line needs names of files first
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from copula_shirley.generator import Generator
+
+#: What the card of a file is called: the file's own name, and this.
+ENDING = ".card.html"
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where outputs, cards and signatures are written before they are moved to their places.
+
+    Attributes
+    ----------
+    names : what the outputs will be called
+    paths : where they are written
+    pages : where their cards are; none if no card is wanted
+    signatures : where their signatures are; none if there is no key
+    key : with which to sign
+    """
+
+    names: list[str]
+    paths: list[Path]
+    pages: list[Path]
+    signatures: list[Path]
+    key: Ed25519PrivateKey | None
+
+    def add_cards(self, generator: Generator, given: Sequence[str] | None = None) -> None:
+        """Write the card, and then the signature, of each output, which is complete by now.
+
+        ``given`` are the conditions under which the rows of the first output were drawn.
+        """
+        from copula_shirley.publish.card import checked_card  # noqa: PLC0415  (slow)
+        from copula_shirley.publish.card_page import write_page  # noqa: PLC0415  (slow)
+
+        card = checked_card(generator) if self.pages else {}
+        for name, path, page in zip(self.names, self.paths, self.pages, strict=False):
+            write_page(page, card, name, path, given if path == self.paths[0] else None)
+        for i, target in enumerate(self.signatures):
+            assert self.key is not None
+            kind = "table" if is_table(self.names[i]) else "model"
+            beside = self.pages[i] if self.pages else None
+            write_signature(target, self.key, kind, self.paths[i], beside)
+
+
+def card_path(path: str | Path) -> Path:
+    """Where the card of a file lies: beside it.
+
+    Examples
+    --------
+    >>> card_path("out/synthetic.csv").name
+    'synthetic.csv.card.html'
+    """
+    return Path(path).with_name(Path(path).name + ENDING)
+
+
+def with_cards(
+    outputs: Sequence[Path], no_card: bool, sign: Path | None = None
+) -> list[Path | None]:
+    """The outputs, and where their cards and signatures will lie."""
+    pages = [] if no_card else map(card_path, outputs)
+    return [*outputs, *pages, *([] if sign is None else map(signature_path, outputs))]
+
+
+@contextmanager
+def written_with_cards(
+    outputs: Sequence[Path], no_card: bool, sign: Path | None = None
+) -> Iterator[Files]:
+    """Give places to write to; on success signatures and cards are moved to theirs, then outputs.
+
+    So a reader of a new output finds its card. With ``no_card`` an old card, which would belong to
+    another file, stays: ``shirley verify`` tells that it does not fit. So does an old signature
+    without a key in ``sign``; a key that cannot be read is refused before anything else is done.
+    """
+    key = None if sign is None else read_private_key(sign)
+    pages = [] if no_card else [card_path(output) for output in outputs]
+    signatures = [] if key is None else [signature_path(output) for output in outputs]
+    with atomic_paths([*outputs, *pages, *signatures]) as partials:
+        count, cards = len(outputs), len(outputs) + len(pages)
+        yield Files(
+            [o.name for o in outputs],
+            partials[:count],
+            partials[count:cards],
+            partials[cards:],
+            key,
+        )

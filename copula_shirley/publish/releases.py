@@ -1,0 +1,537 @@
+"""The release ledger: what was already published from the same data, and a cap on all of it.
+
+Each fit promises something for itself. Whoever publishes a second one from the same people has
+spent both. A curator who names one release ledger in every fit cannot pass a cap by forgetting:
+before rows are read the cost of the fit is reserved, and what would pass the cap is refused.
+
+The rule
+--------
+- A reservation is written, under a lock, before rows are read. It counts from then on.
+- It is given back if the fit is refused before the table is handed to the generator: a missing
+  file, a value outside the schema. Nothing was answered by then.
+- From then on it is kept, whatever happens: an error, a kill, a full disk. Some of the budget may
+  be spent, and some of it may have been seen.
+- When the fit is done, its true cost takes the place of the reservation.
+- Drawing from a saved model costs nothing, as often as one likes: it is post-processing.
+
+Composition
+-----------
+Epsilons add up, and so do deltas (basic composition). If every entry is rho-zCDP (but for a small
+chance of failing, which counts as delta), rho adds up, and the sum means an epsilon at what the
+cap's delta leaves when the chances of failing are taken off (``accounting.epsilon_of``). Each of
+the two is a proof about all releases together, so the smaller epsilon counts. The second is never
+much worse than the first and mostly far better: ten releases of epsilon 1 cost 10 by the first,
+about 3.2 by the second.
+
+Both hold for costs that were fixed beforehand. For costs that somebody chose after looking at
+earlier releases, sums of epsilon and delta still hold (Rogers, Roth, Ullman and Vadhan 2016) and
+so do sums of rho (Feldman and Zrnic 2021); where the first bound decides for some histories and
+the second for others, delta at most doubles.
+
+The file is JSON, each entry sealed by a digest that includes the one before. That finds damage and
+careless edits. It is no lock: the curator can edit with care, or start another file, and only
+cheats himself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from copula_shirley.cli.ending import one_line
+from copula_shirley.errors import ArtefactError, BudgetError, SettingError
+from copula_shirley.files.archive import parse_json
+from copula_shirley.files.atomic import check_regular
+from copula_shirley.files.model_file import atomic_path
+from copula_shirley.generator import RESERVING, Generator, Progress
+from copula_shirley.privacy.ledger import NEIGHBOURS, ROUNDING, Budget, Ledger, Total
+from copula_shirley.privacy.zcdp import epsilon_of, rho_of
+from copula_shirley.private_vine.domain import DELTA_SHARE
+from copula_shirley.private_vine.generator import PrivateVine
+from copula_shirley.publish.card import sha256_of
+from copula_shirley.schema.schema import Schema
+
+FORMAT = 1
+UNITS = ("row", "person")
+HEAD = ("format", "cap", "neighbours", "unit", "made")
+#: Bytes of a ledger: each fit takes some 1,500.
+LARGEST_LEDGER = 2**24
+#: An epsilon, a delta or a rho; sums of larger numbers are none.
+LARGEST_COST = 1e100
+RESERVED, BEGUN, RETURNED, SETTLED = "reserved", "begun", "given back", "settled"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one release costs; rho and the chance of failing where it is zCDP."""
+
+    epsilon: float
+    delta: float = 0.0
+    rho: float | None = None
+    failing: float = 0.0
+
+    def __post_init__(self) -> None:
+        for value in (self.epsilon, self.delta, self.rho, self.failing):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if value is not None and not (number and 0 <= value <= LARGEST_COST):
+                raise SettingError(f"cost ({value!r}) must be a number from 0 to {LARGEST_COST:g}")
+
+    __str__ = Budget.__str__
+
+
+def total_of(costs: Sequence[Cost], cap: Budget) -> Total:
+    """What releases cost together; see the composition above.
+
+    Examples
+    --------
+    >>> total_of([Cost(1.0), Cost(0.5)], Budget(3.0))
+    Total(epsilon=1.5, delta=0.0, rho=0.0)
+    >>> ten = [Cost(1.0, 1e-9, rho_of(1.0, 1e-9))] * 10
+    >>> round(total_of(ten, Budget(4.0, 1e-8)).epsilon, 2)
+    3.15
+    """
+    basic = Total(math.fsum(c.epsilon for c in costs), math.fsum(c.delta for c in costs))
+    rhos = [c.rho for c in costs if c.rho is not None]
+    left = cap.delta - math.fsum(c.failing for c in costs)
+    if not costs or len(rhos) < len(costs) or left <= 0:
+        return basic
+    rho = math.fsum(rhos)
+    concentrated = Total(epsilon_of(rho, left), cap.delta, rho)
+    if concentrated.epsilon < basic.epsilon or not _within(basic, cap):
+        return concentrated
+    return basic
+
+
+def _within(total: Total, cap: Budget) -> bool:
+    slack = 1 + ROUNDING
+    return total.epsilon <= cap.epsilon * slack and total.delta <= cap.delta * slack
+
+
+@dataclass(frozen=True)
+class Release:
+    """One line of the ledger, as it stands."""
+
+    number: int
+    time: str
+    generator: str
+    what: str
+    state: str
+    cost: Cost
+
+
+class ReleaseLedger:
+    """What was published from the same data; a file that only grows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> ledger = ReleaseLedger.new(folder / "releases.json", Budget(3.0, 1e-8))
+    >>> ledger.total, ledger.cap
+    (Total(epsilon=0.0, delta=0.0, rho=0.0), Budget(epsilon=3.0, delta=1e-08))
+    """
+
+    def __init__(self, path: str | Path, content: dict[str, Any]) -> None:
+        self.path = Path(path)
+        self._content = content
+        self.cap = Budget(**content["cap"])
+        self.neighbours: str = content["neighbours"]
+        self.unit: str = content["unit"]
+        self.releases = _releases(content["entries"])
+
+    @classmethod
+    def new(
+        cls,
+        path: str | Path,
+        cap: Budget,
+        *,
+        neighbours: str = "add-remove",
+        unit: str = "row",
+    ) -> Self:
+        """Start a ledger; a file that is there already is never replaced."""
+        if neighbours not in NEIGHBOURS:
+            allowed = ", ".join(NEIGHBOURS)
+            raise SettingError(f"neighbours ({neighbours!r}) must be one of {allowed}")
+        if unit not in UNITS:
+            raise SettingError(f"unit ({unit!r}) must be one of {', '.join(UNITS)}")
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "cap": asdict(cap),
+            "neighbours": neighbours,
+            "unit": unit,
+            "made": _now(),
+            "entries": [],
+        }
+        content["digest"] = _chain(content)[-1]
+        place = Path(path).resolve()  # a link would have a lock and a ledger of its own
+        with _locked(place) as check_lock:
+            if place.exists():
+                raise SettingError(f"{str(path)!r} exists; a release ledger is never replaced")
+            _write(place, content, check_lock)
+        return cls(place, content)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Read a ledger, or refuse a file that is none, or that was edited."""
+        place = Path(path).resolve()
+        return cls(place, _read(place))
+
+    @property
+    def total(self) -> Total:
+        """What all releases cost together, those that are reserved included."""
+        return total_of([release.cost for release in self.releases], self.cap)
+
+    def reserve(self, generator: Generator, schema: Schema, what: str = "") -> Reservation:
+        """Reserve what a fit will cost, or refuse; use it in a ``with`` block.
+
+        Parameters
+        ----------
+        generator : Generator
+            With the settings of the fit.
+        schema : Schema
+            The declared domain.
+        what : str
+            For people, such as the name of the file that will be published.
+        """
+        cost = self._price(generator, schema)
+        entry = {
+            "kind": RESERVED,
+            "generator": generator.name,
+            "what": one_line(what),
+            **asdict(cost),
+            "settings_sha256": sha256_of(
+                {k: v for k, v in generator.get_params().items() if k != "random_state"}
+            ),
+            "schema_sha256": sha256_of(schema.to_dict()),
+            "person": schema.person,
+        }
+        number = self._append(entry, cost)
+        return Reservation(self, number, cost, generator, schema)
+
+    def _price(self, generator: Generator, schema: Schema) -> Cost:
+        """The most that a fit can cost by its settings; no row is needed."""
+        name = generator.name
+        if not isinstance(schema, Schema):
+            raise SettingError("schema (None) must be a Schema: without one nothing is proved")
+        generator._check_settings(schema)
+        generator._check_bought(schema)
+        if not (generator.publishable and generator.provable):
+            raise BudgetError(
+                f"releases: model ({name!r}) proves nothing, so no sum can hold it; see "
+                "docs/privacy.md"
+            )
+        if not generator.exact_noise:
+            raise BudgetError(
+                f"releases: model ({name!r}) draws floating-point noise, whose low bits can betray "
+                "a count: it is for comparison and not for release; use 'private-vine'"
+            )
+        if generator.random_state is not None:
+            raise BudgetError(
+                "releases: the fit is seeded (for experiments, not for release); leave the seed out"
+            )
+        if schema.drafted:
+            raise BudgetError(
+                f"releases: kind and domain of column {schema.drafted[0]!r} were drafted from the "
+                "data, so nothing is proved; declare them, or the kind alone with provenance "
+                "private, and buy the rest with domain 'private'"
+            )
+        left = [column.name for column in schema.left_out if column.provenance == "drafted"]
+        if left:
+            raise BudgetError(
+                f"releases: that column {left[0]!r} is left out was drafted from the data, so "
+                "nothing is proved; set provenance: declared if you agree with the reason"
+            )
+        if schema.person is not None and schema.person_provenance == "drafted":
+            raise BudgetError(
+                "releases: the most rows per person were drafted from the data, so nothing is "
+                "proved; declare max_rows"
+            )
+        opened = generator._open_ledger(schema)
+        if opened.budget is None or opened.unprotected:
+            raise BudgetError(
+                f"releases: model ({name!r}) has no budget or leaves rows unprotected, so nothing "
+                "is proved; give it an epsilon"
+            )
+        for setting in ("neighbours", "unit"):
+            mine, its = getattr(self, setting), getattr(opened, setting)
+            if mine != its:
+                raise BudgetError(
+                    f"releases: {setting} ({its!r}) of the fit must be {mine!r} as in "
+                    f"{str(self.path)!r}; guarantees of different kinds do not add up"
+                )
+        epsilon, delta = opened.budget.epsilon, opened.budget.delta
+        if delta == 0:  # Bun and Steinke 2016, proposition 1.4
+            return Cost(epsilon, 0.0, epsilon**2 / 2)
+        if not (opened.zcdp and isinstance(generator, PrivateVine)):
+            return Cost(epsilon, delta)
+        # what fails with a small chance is part of delta, so this rho is not too small
+        bought = bool(generator._to_buy(schema))
+        return Cost(epsilon, delta, rho_of(epsilon, delta), delta * DELTA_SHARE * bought)
+
+    def _append(self, entry: dict[str, Any], cost: Cost | None = None) -> int:
+        """Add an entry under the lock; with a cost, refuse what passes the cap."""
+        while True:
+            with suppress(_NotAloneError):
+                return self._append_once(entry, cost)
+
+    def _append_once(self, entry: dict[str, Any], cost: Cost | None) -> int:
+        with _locked(self.path) as check_lock:
+            fresh = type(self).open(self.path)
+            content, before = fresh._content, fresh._content["digest"]
+            if cost is not None:
+                after = total_of([*(r.cost for r in fresh.releases), cost], fresh.cap)
+                if not _within(after, fresh.cap):
+                    raise BudgetError(
+                        f"releases: {fresh.total} is published or reserved; this fit of {cost} "
+                        f"would bring the total to {after}, above the cap of {fresh.cap} in "
+                        f"{str(self.path)!r}"
+                    )
+                entry = {**entry, "number": len(fresh.releases) + 1}
+                _check_person(entry, content["entries"])
+            content["entries"].append({**entry, "time": _now()})
+            try:
+                _releases(content["entries"])
+            except KeyError:  # before it is written: a ledger that cannot be read protects nobody
+                raise SettingError(
+                    f"releases: reservation {entry['number']} has ended or its fit has begun; "
+                    "reserve again for another fit"
+                ) from None
+            chain = _chain(content)
+            content["entries"][-1]["digest"] = content["digest"] = chain[-1]
+
+            def check_alone() -> None:
+                check_lock()
+                if _read(self.path)["digest"] != before:
+                    raise _NotAloneError(self.path)
+
+            _write(self.path, content, check_alone)
+        self.__init__(self.path, content)  # type: ignore[misc]
+        return int(entry["number"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Cap, total and releases, as plain JSON values."""
+        return {
+            "cap": asdict(self.cap),
+            "total": asdict(self.total),
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "releases": [asdict(release) for release in self.releases],
+        }
+
+
+class Reservation:
+    """What is reserved for one fit.
+
+    Attributes
+    ----------
+    cost : Cost
+    """
+
+    def __init__(
+        self, ledger: ReleaseLedger, number: int, cost: Cost, generator: Generator, schema: Schema
+    ) -> None:
+        self.cost = cost
+        self._ledger = ledger
+        self._number = number
+        self._generator = generator
+        self._schema = schema
+        self._begun = False
+        generator._release_ledger = str(ledger.path)
+
+    def __enter__(self) -> Self:
+        self._token = RESERVING.set(str(self._ledger.path))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        RESERVING.reset(self._token)
+        if not self._begun:
+            self._ledger._append({"kind": RETURNED, "number": self._number})
+
+    def fit(self, table: pd.DataFrame, *, progress: Progress | None = None) -> Generator:
+        """Fit the generator to a table; from here on the cost is spent."""
+        if self._ledger._price(self._generator, self._schema) != self.cost:
+            raise BudgetError(
+                "releases: the generator's settings must be those that were reserved for, a fit of "
+                f"{self.cost}"
+            )
+        self._begun = True  # before it is written: a failure to write gives nothing back
+        self._ledger._append({"kind": BEGUN, "number": self._number})
+        self._generator._reserved = True
+        model = self._generator.fit(table, self._schema, progress=progress)
+        self._settle(model.ledger_)
+        return model
+
+    def _settle(self, ledger: Ledger) -> None:
+        if ledger.proved is None or ledger.seeded:
+            raise BudgetError("releases: the fit proves nothing after all; do not publish it")
+        spent = ledger.proved
+        rho = None if self.cost.rho is None else spent.rho
+        if spent.delta == 0:
+            rho = spent.epsilon**2 / 2
+        cost = Cost(spent.epsilon, spent.delta, rho, ledger.failing)
+        self._ledger._append({"kind": SETTLED, "number": self._number, **asdict(cost)})
+        if not _within(spent, Budget(self.cost.epsilon, self.cost.delta)):
+            raise BudgetError(
+                f"releases: the fit cost {spent}, more than the {self.cost} that was reserved; do "
+                "not publish it"
+            )
+
+
+def _check_person(entry: dict[str, Any], entries: Sequence[dict[str, Any]]) -> None:
+    """Refuse a person of another column: a patient's sum says nothing about a doctor's."""
+    known = {e.get("person") for e in entries if e["kind"] == RESERVED}
+    if known - {entry["person"]}:
+        raise BudgetError(
+            f"releases: person column ({entry['person']!r}) must be {known.pop()!r} as in the "
+            "releases so far; guarantees of different people do not add up"
+        )
+
+
+# -- the file ------------------------------------------------------------------------
+
+
+def _releases(entries: Sequence[dict[str, Any]]) -> list[Release]:
+    """The releases as they stand after all entries."""
+    found: dict[int, Release] = {}
+    for entry in entries:
+        kind, number = entry["kind"], entry["number"]
+        if kind == RESERVED:
+            if number != len(found) + 1:
+                raise KeyError(number)
+            time, name, what = (str(entry[key]) for key in ("time", "generator", "what"))
+            found[number] = Release(number, time, name, what, RESERVED, _cost(entry))
+            continue
+        old = found[number]
+        allowed = {BEGUN: (RESERVED,), RETURNED: (RESERVED,), SETTLED: (BEGUN,)}[kind]
+        if old.state not in allowed:
+            raise KeyError(kind)
+        cost = {RETURNED: Cost(0.0, 0.0, 0.0), BEGUN: old.cost}.get(kind) or _cost(entry)
+        found[number] = Release(number, old.time, old.generator, old.what, kind, cost)
+    return list(found.values())
+
+
+def _cost(entry: dict[str, Any]) -> Cost:
+    return Cost(*(entry[name] for name in ("epsilon", "delta", "rho", "failing")))
+
+
+def _chain(content: dict[str, Any]) -> list[str]:
+    """Digests of the head and of each entry, each with the one before."""
+    chain = [sha256_of({name: content[name] for name in HEAD})]
+    for entry in content["entries"]:
+        own = {name: value for name, value in entry.items() if name != "digest"}
+        chain.append(sha256_of([chain[-1], own]))
+    return chain
+
+
+def _read(path: Path) -> dict[str, Any]:
+    where = repr(str(path))
+    check_regular(path, ArtefactError)
+    if path.exists() and path.stat().st_nlink > 1:
+        raise ArtefactError(
+            f"{where} must have one name only: it is linked, and each name would count alone"
+        )
+    content = _json_of(path)
+    try:
+        if content["format"] != FORMAT:
+            raise ArtefactError(f"{where} has format {content['format']!r}, this version knows 1")
+        if set(content) != {*HEAD, "entries", "digest"} or type(content["entries"]) is not list:
+            raise KeyError("entries")
+        chain = _chain(content)
+        for number, (entry, digest) in enumerate(zip(content["entries"], chain[1:], strict=True)):
+            if entry["digest"] != digest:
+                raise ArtefactError(f"{where} was edited or damaged at entry {number + 1}")
+        if content["digest"] != chain[-1]:
+            raise ArtefactError(f"{where} was edited or damaged: its digest does not fit")
+        if content["neighbours"] not in NEIGHBOURS or content["unit"] not in UNITS:
+            raise KeyError("unit")
+        ReleaseLedger(path, content)
+    except ArtefactError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ArtefactError(f"{where} is no release ledger of this project") from None
+    return content  # type: ignore[no-any-return]
+
+
+def _json_of(path: Path) -> Any:
+    """What a ledger file says, whatever it is; a large one is not read."""
+    where = repr(str(path))
+    try:
+        with open(path, "rb") as file:
+            raw = file.read(LARGEST_LEDGER + 1)
+    except FileNotFoundError:
+        raise ArtefactError(
+            f"{where} does not exist; start it with 'shirley releases new'"
+        ) from None
+    except OSError as error:
+        raise ArtefactError(f"{where} cannot be read: {error.strerror or error}") from None
+    if len(raw) > LARGEST_LEDGER:
+        raise ArtefactError(f"{where} must have at most {LARGEST_LEDGER:,} bytes")
+    try:
+        return parse_json(raw)
+    except ArtefactError as error:
+        raise ArtefactError(f"{where} is no release ledger: {error}") from None
+    except (ValueError, RecursionError):
+        raise ArtefactError(f"{where} is no release ledger: it is not JSON") from None
+
+
+class _NotAloneError(ArtefactError):
+    """Somebody else changes the ledger, too: its lock file was removed meanwhile."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{str(path)!r} is changed by another process, too; try again")
+
+
+def _write(path: Path, content: dict[str, Any], check_alone: Callable[[], None]) -> None:
+    """Write the ledger; just before it takes its place, ``check_alone`` may still refuse."""
+    with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1, allow_nan=False)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+        check_alone()
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[Callable[[], None]]:
+    """Let one process at a time change the ledger; the lock is a file beside it.
+
+    Whoever removes that file lets the next process make another one and lock that. What is given
+    raises ``_NotAloneError`` if the file that is locked no longer has its name.
+    """
+    try:
+        import fcntl  # noqa: PLC0415  (not on every system)
+    except ImportError:
+        raise SettingError("releases need file locks, which this system does not have") from None
+    lock = path.with_name(f".{path.name}.lock")
+    try:
+        handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o666)
+    except OSError as error:
+        raise ArtefactError(f"{str(path)!r} cannot be locked: {error.strerror or error}") from None
+
+    def check_lock() -> None:
+        try:
+            same = os.path.samestat(os.fstat(handle), os.stat(lock))
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise _NotAloneError(path)
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)  # ends with the process, however that ends
+        check_lock()  # it may have been removed while this process waited for it
+        yield check_lock
+    finally:
+        os.close(handle)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,151 @@
+"""Conditions on synthetic rows: ``given={"sex": "Female", "age": (30, 40)}``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley.errors import SettingError
+from copula_shirley.private_vine.model import Condition
+from copula_shirley.schema import domain
+from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.values import bound_of
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Numbers ``low`` to ``high`` of a column, and the declared cells that hold them."""
+
+    low: float
+    high: float
+    cells: Condition
+
+
+def conditions(given: Mapping[str, Any], schema: Schema) -> dict[str, Wanted]:
+    """Conditions as numbers and cells of the declared domain.
+
+    A value is one value; a pair (low, high) an interval of an ordered column, both ends
+    included; None is a missing value.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("age", "integer", minimum=0, maximum=9),))
+    >>> conditions({"age": (3, 5)}, schema)["age"].cells
+    Condition(first=3, last=5, low=3.0, high=5.0)
+    """
+    if not isinstance(given, Mapping):
+        raise SettingError(f"given ({given!r}) must be a mapping from columns to values")
+    wanted = {}
+    for name, value in given.items():
+        if name not in schema.names:
+            raise _unknown(name, schema)
+        wanted[name] = _wanted(schema[name], value)
+    return wanted
+
+
+def given_from_texts(texts: Sequence[str], schema: Schema) -> dict[str, Any]:
+    """Conditions from ``name=value`` and ``name=low..high``, checked against the schema.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("age", "integer", minimum=0, maximum=9),))
+    >>> given_from_texts(["age=3..5"], schema)
+    {'age': (3, 5)}
+    """
+    given: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise SettingError(f"given ({text!r}) must be name=value or name=low..high")
+        if name in given:
+            raise SettingError(f"given ({name!r}) must be named once")
+        if name not in schema.names:
+            raise _unknown(name, schema)
+        given[name] = _from_text(schema[name], value)
+    conditions(given, schema)
+    return given
+
+
+def _from_text(column: Column, text: str) -> Any:
+    """A value of the column from what was typed; an empty text is a missing value."""
+    if text == "" and column.missing:
+        return None
+    if column.kind in ("categorical", "boolean"):
+        listed = {str(category).lower(): category for category in domain.categories(column)}
+        listed |= {str(category): category for category in domain.categories(column)}
+        return listed.get(text, listed.get(text.lower(), text))
+    low, dots, high = text.partition("..")
+    if dots:
+        return tuple(None if end == "" else _from_text(column, end) for end in (low, high))
+    if column.kind == "datetime":
+        return text
+    try:
+        return int(text) if column.kind == "integer" else float(text)
+    except ValueError:
+        return text
+
+
+def _unknown(name: str, schema: Schema) -> SettingError:
+    return SettingError(
+        f"given ({name!r}) must be a column of the schema: {', '.join(schema.names)}"
+    )
+
+
+def _wanted(column: Column, value: Any) -> Wanted:
+    ends = [value, value]
+    if isinstance(value, tuple | list):
+        if column.nominal or column.kind == "boolean":
+            raise _error(column, value, "must be one category: an interval needs an order")
+        if len(value) != 2:
+            raise _error(column, value, "must be a value or a pair (low, high)")
+        # an end that is left open is the declared bound
+        bounds = _bounds(column)
+        ends = [bound if end is None else end for end, bound in zip(value, bounds, strict=True)]
+    low, high = (_number(column, value, end) for end in ends)
+    if low > high:
+        raise _error(column, value, "must have its lower end first")
+    if column.kind == "continuous" and column.resolution is not None and np.isfinite(low):
+        step = float(column.resolution)
+        first, last = np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6)
+        if first > last:
+            raise _error(column, value, f"holds no value of the resolution {column.resolution}")
+        low, high = domain.round_to_resolution(column, np.array([first * step, last * step]))
+    cells = domain.cells(column)
+    first, last = cells.index(np.array([low, high]))
+    return Wanted(float(low), float(high), Condition(int(first), int(last), low, high))
+
+
+def _bounds(column: Column) -> tuple[Any, Any]:
+    if column.kind == "categorical":
+        return column.categories[0], column.categories[-1]
+    return column.minimum, column.maximum
+
+
+def _number(column: Column, value: Any, end: Any) -> float:
+    series = pd.Series([end], dtype=object)
+    if column.kind == "datetime" and isinstance(end, str):
+        moment = bound_of(end, column.format)
+        if np.isnat(moment):
+            how = f" or as in {column.format}" if column.format else ""
+            raise _error(column, value, f"must be a date such as 2022-02-05{how}")
+        series = pd.Series([pd.Timestamp(moment)])
+    elif column.kind in ("integer", "continuous") and end is not None:
+        series = pd.Series([end])
+    if domain.outside(column, series)[0]:
+        raise _error(column, value, f"must lie in the declared domain: {_domain(column)}")
+    return float(domain.to_numbers(column, series)[0])
+
+
+def _domain(column: Column) -> str:
+    if column.kind in ("categorical", "boolean"):
+        listed = [repr(category) for category in domain.categories(column)]
+        return ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")
+    return f"{column.minimum} to {column.maximum}"
+
+
+def _error(column: Column, value: Any, rule: str) -> SettingError:
+    return SettingError(f"given {column.name!r} ({value!r}) {rule}")

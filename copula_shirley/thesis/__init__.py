@@ -1,0 +1,1 @@
+"""COPULA-SHIRLEY, the thesis' generator."""

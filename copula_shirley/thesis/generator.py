@@ -1,0 +1,499 @@
+"""COPULA-SHIRLEY, the thesis' generator (4.2, Algorithms 1 to 4).
+
+What its privacy label means
+----------------------------
+The thesis' theorem 4.1 says that Algorithm 1 is epsilon-DP. It is not, for
+reasons that do not depend on each other:
+
+(a) d histograms of the same rows with epsilon each cost d times epsilon;
+    parallel composition needs disjoint *records*, not columns.
+(b) The vine is fitted to F(x) of raw records. F is private, x is not: this is
+    no post-processing, and its trees, families and parameters carry no
+    guarantee at any epsilon.
+(c) The bins are the data's distinct values, so that an unusual value can
+    appear in the output only if its owner is in the data.
+(d) The supervised encoders are exact statistics of private labels.
+
+``accounting="honest"`` mends (a) and (c); nothing but another method mends (b).
+The ledger says all of this of every fit.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+import pyvinecopulib as pv
+from numpy.typing import NDArray
+
+from copula_shirley.errors import ArtefactError, PrivacyWarning, SettingError
+from copula_shirley.generator import Generator, Progress, RandomState, Rows
+from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon
+from copula_shirley.privacy.mechanisms import DiffprivlibNoise, NoiseSource, check_mechanism
+from copula_shirley.restoring import restored_margin, whole_numbers
+from copula_shirley.schema import domain
+from copula_shirley.schema.domain import Cells, FloatArray
+from copula_shirley.schema.schema import Column, OnUnknown, Schema
+from copula_shirley.thesis import encoders
+from copula_shirley.thesis.encoders import Coding
+from copula_shirley.thesis.histograms import count, noisy_counts, to_mass
+from copula_shirley.thesis.margins import Margin, from_uniforms, left_limits, pseudo_observations
+from copula_shirley.thesis.split import split_rows
+from copula_shirley.thesis.vine import (
+    Truncation,
+    VineSettings,
+    fit_vine,
+    sample_vine,
+    vine_from_json,
+    vine_to_json,
+)
+from copula_shirley.trees import plot_trees, tree_graphs, trees_table
+
+ENCODER_ROWS, HISTOGRAM_ROWS, COPULA_ROWS = "encoder rows", "histogram rows", "copula rows"
+#: A one-hot table with more columns than this is refused: its vine would take hours.
+MOST_COLUMNS = 500
+#: Rounds in which one-hot rows without a category are drawn anew.
+MOST_REDRAWS = 100
+
+
+class CopulaShirley(Generator):
+    """Vine copula generator of the thesis, under its true label.
+
+    Parameters
+    ----------
+    epsilon : float or None
+        The thesis' privacy parameter; None switches the noise off (the thesis
+        writes 0), and with it the split of the rows.
+    encoder : {"woe", "glmm", "ordinal", "onehot"}
+        How nominal columns become numbers.
+    target : str, optional
+        The column that the supervised encoders (woe, glmm) look at.
+    mechanism : {"laplace", "geometric", "gaussian"}
+    delta : float
+        Spent by the Gaussian mechanism only.
+    split : float
+        Share of the histogram rows; the other rows fit the vine.
+    encoder_share : float
+        Share of all rows that is set aside for a supervised encoder.
+    truncation : int, "auto" or None
+        Number of trees, chosen by mBICV, or all.
+    accounting : {"thesis", "honest"}
+        "thesis": epsilon for every column, bins from the data. "honest":
+        epsilon divided by the columns, bins from the schema, and a person with
+        several rows is protected as one.
+    families, criterion, tree_criterion, threads
+        Of the vine, see ``VineSettings``.
+    discrete : bool
+        Tell the vine which columns are discrete; the thesis does not.
+    neighbours : {"replace-one", "add-remove"}
+    on_unknown : {"refuse", "clip"}
+        What to do with values outside the schema.
+    random_state : None, int or numpy Generator
+        A seed makes noise and rows repeatable: for experiments only.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"x": [i % 11 for i in range(99)], "y": [i % 7 for i in range(99)]})
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", PrivacyWarning)
+    ...     model = CopulaShirley(epsilon=1.0, random_state=0).fit(table)
+    >>> model.sample(3).columns.tolist()
+    ['x', 'y']
+    >>> model.ledger_.claimed, model.ledger_.proved
+    (Budget(epsilon=1.0, delta=0.0), None)
+    """
+
+    name: ClassVar[str] = "copula-shirley"
+    provable: ClassVar[bool] = False  # fault (b)
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        *,
+        encoder: encoders.EncoderName = "woe",
+        target: str | None = None,
+        mechanism: str = "laplace",
+        delta: float = 1e-3,
+        split: float = 0.5,
+        encoder_share: float = 0.2,
+        truncation: Truncation = 2,
+        accounting: Literal["thesis", "honest"] = "thesis",
+        families: str | Sequence[str] = "all",
+        criterion: str = "aic",
+        tree_criterion: str = "rho",
+        threads: int | None = None,
+        discrete: bool = False,
+        neighbours: str = "replace-one",
+        on_unknown: OnUnknown = "refuse",
+        random_state: RandomState = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.encoder = encoder
+        self.target = target
+        self.mechanism = mechanism
+        self.delta = delta
+        self.split = split
+        self.encoder_share = encoder_share
+        self.truncation = truncation
+        self.accounting = accounting
+        self.families = families
+        self.criterion = criterion
+        self.tree_criterion = tree_criterion
+        self.threads = threads
+        self.discrete = discrete
+        self.neighbours = neighbours
+        self.on_unknown = on_unknown
+        self.random_state = random_state
+
+    # -- settings and ledger -----------------------------------------------------
+
+    @property
+    def _honest(self) -> bool:
+        return self.accounting == "honest"
+
+    def _vine_settings(self) -> VineSettings:
+        return VineSettings(
+            self.families, self.criterion, self.tree_criterion, self.truncation, self.threads
+        )
+
+    def _check_settings(self, schema: Schema) -> None:
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
+        if self.accounting not in ("thesis", "honest"):
+            raise SettingError(f"accounting ({self.accounting!r}) must be thesis or honest")
+        for setting in ("split", "encoder_share"):
+            value = getattr(self, setting)
+            if not isinstance(value, int | float) or not 0 < value < 1:
+                raise SettingError(f"{setting} ({value!r}) must be in (0, 1)")
+        self._check_noise(len(schema))
+        self._vine_settings()
+        encoders.check_encoder(self.encoder, self.target, schema.columns)
+        if self.encoder == "onehot":
+            _check_width(schema)
+
+    def _check_noise(self, columns: int) -> None:
+        check_mechanism(self.mechanism, self.delta)
+        if self.epsilon is None:
+            return
+        if self._honest:  # what is left for one column
+            check_epsilon(self.epsilon / columns)
+            check_mechanism(self.mechanism, self.delta / columns)
+        elif self.mechanism == "gaussian" and self.delta * columns >= 1:
+            raise SettingError(
+                f"delta ({self.delta!r}) times the {columns} columns must be below 1"
+            )
+
+    def _open_ledger(self, schema: Schema) -> Ledger:
+        """The budget is the true cost: d times epsilon by the thesis' accounting."""
+        by_person = self._honest and schema.person is not None
+        ledger = Ledger(
+            self._budget(1 if self._honest else len(schema)),
+            neighbours=self.neighbours,
+            claimed=self._budget(1),
+            unit="person" if by_person else "row",
+            rows_per_unit=schema.max_rows if by_person else 1,
+        )
+        if schema.person is not None and not by_person:
+            why = f"a person with {schema.max_rows} rows is protected as {schema.max_rows} people"
+            ledger.record_unprotected("ledger", f"person column {schema.person}", why)
+        return ledger
+
+    def _budget(self, times: int, shared_by: int = 1) -> Budget | None:
+        """Epsilon (and the Gaussian's delta) some times over, shared by some columns."""
+        if self.epsilon is None:
+            return None
+        delta = self.delta * times / shared_by if self.mechanism == "gaussian" else 0.0
+        return Budget(self.epsilon * times / shared_by, delta)
+
+    # -- Algorithms 1 to 3 -------------------------------------------------------
+
+    def _fit(
+        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+    ) -> None:
+        split_rng, noise_rng = rng.spawn(2)
+        noise = DiffprivlibNoise(None if self.random_state is None else noise_rng)
+        ledger.randomness = noise.label if self.epsilon is not None else "no noise"
+        ledger.seeded = self.random_state is not None
+        self._cells = self._cells_of(rows.schema)
+        parts = self._split(rows, ledger, split_rng)
+        progress("encode", 0.05)
+        self._codings = self._fit_codings(rows.schema, rows.take(parts[ENCODER_ROWS]), ledger)
+        progress("histograms", 0.1)
+        histogram_rows = rows.take(parts[self._histogram_part])
+        self._margins = self._fit_margins(rows.schema, histogram_rows, ledger, noise)
+        progress("pseudo-observations", 0.15)
+        copula_rows = rows.take(parts[COPULA_ROWS])
+        self._vine, self._in_vine = self._fit_vine(rows.schema, copula_rows, ledger, progress)
+        ledger.record_unprotected(
+            "output", "dtypes and number of rows", "stored as the table has them"
+        )
+        self._warn(ledger)
+
+    @property
+    def _histogram_part(self) -> str:
+        """Without noise the thesis does not split: histograms see the copula rows."""
+        return COPULA_ROWS if self.epsilon is None else HISTOGRAM_ROWS
+
+    def _cells_of(self, schema: Schema) -> dict[str, Cells]:
+        """Histogram cells of the declared domain; none by the thesis' accounting."""
+        return {c.name: domain.cells(c) for c in schema} if self._honest else {}
+
+    def _snap(self, name: str, numbers: FloatArray) -> FloatArray:
+        return self._cells[name].snap(numbers) if self._honest else numbers
+
+    def _split(
+        self, rows: Rows, ledger: Ledger, rng: np.random.Generator
+    ) -> dict[str, NDArray[np.intp]]:
+        """Deal the rows to encoder, histograms and vine (Algorithm 2, line 2)."""
+        supervised = self.encoder in encoders.SUPERVISED and encoders.needs_encoder(
+            rows.schema.columns, self.target
+        )
+        aside = self.encoder_share if supervised else 0.0
+        shares = {ENCODER_ROWS: aside} if supervised else {}
+        if self.epsilon is not None:
+            shares[HISTOGRAM_ROWS] = (1 - aside) * self.split
+        shares[COPULA_ROWS] = 1 - sum(shares.values())
+        # By the thesis' accounting a unit is a row, whoever it belongs to.
+        units = rows.units if self._honest else np.arange(len(rows))
+        parts = split_rows(units, shares, self.neighbours, rng)
+        ledger.partition(tuple(parts), by_value=False)
+        return {ENCODER_ROWS: np.empty(0, dtype=np.intp), **parts}
+
+    def _fit_codings(
+        self, schema: Schema, numbers: dict[str, FloatArray], ledger: Ledger
+    ) -> dict[str, Coding]:
+        """Encode nominal columns (Algorithm 2, line 1)."""
+        if len(numbers[schema.names[0]]):
+            why = "the codes are exact statistics of private rows and labels"
+            ledger.record_unprotected("encoder", f"{self.encoder} codes", why, ENCODER_ROWS)
+        return encoders.fit_codings(self.encoder, schema.columns, self.target, numbers)
+
+    def _fit_margins(
+        self,
+        schema: Schema,
+        numbers: dict[str, FloatArray],
+        ledger: Ledger,
+        noise: NoiseSource,
+    ) -> dict[str, list[Margin]]:
+        """Noisy histogram of every attribute, as margins (Algorithm 2, lines 3 to 6)."""
+        cost = self._budget(1, shared_by=len(schema) if self._honest else 1)
+        margins = {}
+        for name in schema.names:
+            values = self._snap(name, numbers[name])
+            atoms = self._bins(name, values, ledger)
+            counts = count(values, atoms)
+            if cost is None:
+                why = "noise is off: exact counts"
+                ledger.record_unprotected("histogram", name, why, COPULA_ROWS)
+                noisy = counts.astype(float)
+            else:
+                noisy = noisy_counts(
+                    name,
+                    counts,
+                    cost,
+                    mechanism=self.mechanism,
+                    noise=noise,
+                    ledger=ledger,
+                    rows=HISTOGRAM_ROWS,
+                )
+            margins[name] = self._codings[name].margins(atoms, to_mass(noisy))
+        return margins
+
+    def _bins(self, name: str, values: FloatArray, ledger: Ledger) -> FloatArray:
+        """The declared cells, or by the thesis' accounting the distinct values."""
+        if self._honest:
+            return self._cells[name].first
+        why = "the bins are the distinct values of the rows: a unique value shows its owner"
+        ledger.record_unprotected("bins", name, why, self._histogram_part)
+        if not len(values):
+            raise SettingError(
+                f"split ({self.split!r}) left no histogram rows; the table is too small"
+            )
+        return np.unique(values)
+
+    def _fit_vine(
+        self, schema: Schema, numbers: dict[str, FloatArray], ledger: Ledger, progress: Progress
+    ) -> tuple[pv.Vinecop | None, list[int]]:
+        """Fit the vine to the pseudo-observations (Algorithm 2, lines 7 to 9; Algorithm 3).
+
+        A column that does not vary depends on nothing and stays outside.
+        """
+        why = "F is noisy, the records are not: trees, families and parameters show raw ranks"
+        ledger.record_unprotected("vine", "pseudo-observations", why, COPULA_ROWS)
+        encoded = np.hstack(
+            [c.encode(self._snap(name, numbers[name])) for name, c in self._codings.items()]
+        )
+        margins = self._all_margins()
+        pseudo = pseudo_observations(encoded, margins)
+        varies = [j for j in range(pseudo.shape[1]) if len(np.unique(pseudo[:, j])) > 1]
+        if not varies:
+            return None, varies
+        continuous = [schema[name].kind == "continuous" for name in self._owners()]
+        vine = fit_vine(
+            pseudo[:, varies],
+            self._vine_settings(),
+            left=left_limits(encoded, margins)[:, varies] if self.discrete else None,
+            discrete=[self.discrete and not continuous[j] for j in varies],
+            progress=lambda stage, share: progress(stage, 0.2 + 0.8 * share),
+        )
+        return vine, varies
+
+    def _all_margins(self) -> list[Margin]:
+        return [margin for margins in self._margins.values() for margin in margins]
+
+    def _owners(self) -> list[str]:
+        """The attribute of each encoded column."""
+        return [name for name, coding in self._codings.items() for _ in range(coding.width)]
+
+    def _warn(self, ledger: Ledger) -> None:
+        if ledger.claimed is None:
+            text = "noise is off, so nothing is protected"
+        else:
+            text = (
+                f"the thesis claims {ledger.claimed} for this method, but nothing is proved: "
+                f"the histograms cost {ledger.spent}, "
+                f"{'' if self._honest else 'their bins are the distinct values of the rows, '}"
+                "and the vine is fitted to raw ranks"
+            )
+        text += "; print(model.ledger_) says why, and so does README.md, 'The privacy label'"
+        warnings.warn(f"CopulaShirley: {text}", PrivacyWarning, stacklevel=5)
+
+    # -- Algorithm 4 -------------------------------------------------------------
+
+    def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
+        """Sample the vine, invert the margins, decode (Algorithm 4)."""
+        vine_rng, inside_rng = rng.spawn(2)
+        numbers = self._draw_numbers(n, vine_rng)
+        for _ in range(MOST_REDRAWS):
+            undecided = np.flatnonzero(np.any([np.isnan(v) for v in numbers.values()], axis=0))
+            if not len(undecided):
+                break
+            again = self._draw_numbers(len(undecided), vine_rng)
+            for name, values in again.items():
+                numbers[name][undecided] = values
+        for name, values in numbers.items():
+            column = self.schema_[name]
+            self._decide(column, values, inside_rng)
+            if self._cells:
+                spread = self._cells[name].spread(values, inside_rng)
+                numbers[name] = domain.round_to_resolution(column, spread)
+        return numbers
+
+    def _draw_numbers(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
+        margins = self._all_margins()
+        uniforms = rng.random((n, len(margins)))
+        if self._vine is not None:
+            uniforms[:, self._in_vine] = sample_vine(self._vine, n, rng, self.threads)
+        encoded = from_uniforms(uniforms, margins)
+        numbers, start = {}, 0
+        for name, coding in self._codings.items():
+            numbers[name] = coding.decode(encoded[:, start : start + coding.width])
+            start += coding.width
+        return numbers
+
+    def _decide(self, column: Column, values: FloatArray, rng: np.random.Generator) -> None:
+        """Draw a category by its share where no redraw set a dummy."""
+        open_rows = np.flatnonzero(np.isnan(values))
+        if len(open_rows):
+            shares = np.array([margin.mass[-1] for margin in self._margins[column.name]])
+            coding = self._codings[column.name]
+            drawn = rng.choice(len(shares), size=len(open_rows), p=shares / shares.sum())
+            values[open_rows] = coding.decode(np.eye(coding.width)[drawn])
+
+    def _evidence(self) -> tuple[list[str], float | None]:
+        """The vine is always unprotected, and by the thesis' accounting so are the bins.
+
+        What is kept are shares of noisy counts, which show nothing of their noise.
+        """
+        needed = [("vine", "pseudo-observations"), ("output", "dtypes and number of rows")]
+        if not self._honest:
+            needed += [("bins", name) for name in self.schema_.names]
+        named = {(use.stage, use.what) for use in self.ledger_.unprotected}
+        missing = [
+            f"the ledger does not call {what} unprotected ({stage})"
+            for stage, what in needed
+            if (stage, what) not in named
+        ]
+        return missing, None
+
+    # -- saving ------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        arrays = {}
+        for j, margin in enumerate(self._all_margins()):
+            arrays[f"atoms_{j}"] = margin.atoms
+            arrays[f"cumulative_{j}"] = margin.cumulative
+        state = {
+            "codings": {name: coding.to_dict() for name, coding in self._codings.items()},
+            "in_vine": self._in_vine,
+            "vine": None if self._vine is None else vine_to_json(self._vine),
+        }
+        return state, arrays
+
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self._codings = {
+            name: encoders.coding_from_dict(entry) for name, entry in state["codings"].items()
+        }
+        if sorted(self._codings) != sorted(self.schema_.names):
+            raise ArtefactError("its codings must be those of its columns")
+        self._margins, j = {}, 0
+        for name, coding in self._codings.items():
+            self._margins[name] = [
+                restored_margin(arrays[f"atoms_{k}"], arrays[f"cumulative_{k}"])
+                for k in range(j, j + coding.width)
+            ]
+            encoders.check_coding(coding, self.schema_[name], self._margins[name])
+            j += coding.width
+        self._in_vine = state["in_vine"]
+        self._vine = None if state["vine"] is None else vine_from_json(state["vine"])
+        dimension = 0 if self._vine is None else self._vine.dim
+        if not whole_numbers(self._in_vine, 0, j - 1) or (
+            self._vine is not None
+            and not len(self._in_vine) == len(set(self._in_vine)) == dimension
+        ):
+            raise ArtefactError("its vine must be about its columns")
+        self._cells = self._cells_of(self.schema_)
+
+    def vine_names(self) -> list[str]:
+        """Names of the vine's variables: columns, or dummies as ``column=category``."""
+        self._check_fitted()
+        names = []
+        for name, coding in self._codings.items():
+            listed = [*domain.categories(self.schema_[name]), "missing"]
+            names += (
+                [name] if coding.width == 1 else [f"{name}={k}" for k in listed[: coding.width]]
+            )
+        return [names[j] for j in self._in_vine]
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The vine's edges."""
+        edges = trees_table(self.vine_, self.vine_names()) if self.vine_ else pd.DataFrame()
+        return {"Vine": edges}
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the vine's trees."""
+        if self.vine_ is None:
+            raise SettingError(f"plot ({str(path)!r}): no column varies, there is no vine")
+        plot_trees(tree_graphs(self.vine_, self.vine_names()), path)
+
+    @property
+    def vine_(self) -> pv.Vinecop | None:
+        """The fitted vine copula; None where no column varies."""
+        self._check_fitted()
+        return self._vine
+
+
+def _check_width(schema: Schema) -> None:
+    widths = {c.name: len(c.categories) + c.missing if c.nominal else 1 for c in schema}
+    widest = max(widths, key=lambda name: widths[name])
+    total = sum(widths.values())
+    if total > MOST_COLUMNS:
+        raise SettingError(
+            f"encoder ('onehot') would make {total} columns, more than {MOST_COLUMNS}; column "
+            f"{widest!r} alone has {widths[widest]} categories: use another encoder"
+        )

@@ -1,0 +1,1 @@
+"""Privacy claims put to the test."""

@@ -1,0 +1,208 @@
+"""Is the noise of the answers the noise that the ledger states? For generators with a transcript.
+
+The attacker of an audit knows the rows, so he can recount what each question was about and see the
+noise itself. Cost and sensitivity in the ledger imply its scale; with it, each noise becomes a
+standard normal number: the randomised probability integral transform, exact for discrete Gaussian
+and discrete Laplace noise and for a choice by the exponential mechanism (where the transform goes
+along the merits). If the ledger is right, all these numbers are independent, so over all fits
+
+- for each stage their sum is normal and the sum of their squares a chi-square;
+- a table's numbers, projected on the direction of those of an earlier answer of the same fit, are
+  one standard normal number each, whatever the direction is: their sum is normal, too.
+
+All of that together fails with a chance of at most ``LEDGER_ALARM`` where the ledger is right
+(Bonferroni). What fails refutes the ledger and so the proof; it is no bound on epsilon.
+
+Questions may remember rows (innovations keep the jittered ranks of the fit), and what they counted
+is taken from the questions: a generator that lies in them is not found out here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import chi2, norm
+
+from copula_shirley.measure.curator import Answer, Choice, Distances, Noise, Records, Tables
+from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.schema.domain import FloatArray, Grid, to_numbers
+from copula_shirley.schema.schema import Schema
+
+#: The chance with which the noise of a right ledger is called wrong; a part of the audit's whole.
+LEDGER_ALARM = 1e-4
+#: Relative slack of a stated sigma, for machines that round otherwise.
+SLACK = 1e-9
+#: A choice whose best option has a larger chance shows nothing.
+SURE = 0.8
+#: From this scale on, the sums of discrete Gaussian noise are those of the continuous one.
+SMOOTH = 50.0
+
+
+def scales(ledger: Ledger, queries: Sequence[Any]) -> list[tuple[float, float]] | None:
+    """Scale and standard deviation of each answer's noise, as its spend implies them.
+
+    None where the ledger has not one spend for each question, or no noise at all.
+    """
+    if ledger.budget is None or len(ledger.spends) != len(queries):
+        return None
+    noise = Noise(ledger.budget, ledger.sensitivity())
+    found = []
+    for query, spend in zip(queries, ledger.spends, strict=True):
+        share = (spend.rho if ledger.zcdp else spend.epsilon) / noise.total
+        if isinstance(query, Choice):
+            found.append((noise.choice_scale(share, query.count), 0.0))
+            continue
+        about = share, len(query.keys)
+        far = isinstance(query, Distances)
+        found.append((noise.scale(*about, distances=far), noise.sigma(*about, distances=far)))
+    return found
+
+
+def noise_of(
+    generator: Any, queries: Sequence[Any], table: pd.DataFrame, schema: Schema, seed: int | None
+) -> dict[str, Any]:
+    """Sums over the standardised noise of one fit, and what its transcript states wrongly.
+
+    Returns
+    -------
+    dict
+        ``stages``: number, sum and sum of squares by stage; ``pairs``: number and sum by two
+        stages; ``faults``: texts; ``unknown``: stages whose noise was not seen.
+    """
+    answers, ledger = generator.transcript_.answers, generator.ledger_
+    seen: dict[str, Any] = {"stages": {}, "pairs": {}, "faults": [], "unknown": []}
+    if ledger.budget is None:
+        return seen
+    implied = scales(ledger, queries)
+    if implied is None or len(answers) != len(queries):
+        seen["faults"].append("the ledger has not one spend for each question and answer")
+        return seen
+    rng = np.random.default_rng(None if seed is None else [0x5C07E5, seed])
+    numbers = {column.name: to_numbers(column, table[column.name]) for column in schema}
+    records = Records(Grid(schema).codes(numbers), numbers, rng)
+    found: list[tuple[str, FloatArray]] = []
+    for query, answer, (scale, sigma) in zip(queries, answers, implied, strict=True):
+        if not math.isclose(answer.sigma, sigma, rel_tol=SLACK):
+            seen["faults"].append(
+                f"the transcript states noise of sigma {answer.sigma:.6g} for answers of stage "
+                f"{query.stage!r}, whose cost implies {sigma:.6g}"
+            )
+        try:
+            if generator.schema_ != schema:
+                raise ValueError("cells of a domain that was bought")
+            scores = _standardised(query, answer, records, scale, rng, gaussian=ledger.zcdp)
+            found += [(query.stage, one) for one in scores]
+        except Exception:
+            seen["unknown"].append(query.stage)
+    _add_up(found, seen)
+    return seen
+
+
+def _standardised(
+    query: Any, answer: Answer, records: Records, scale: float, rng: Any, *, gaussian: bool
+) -> list[FloatArray]:
+    """For each table (all distances, each choice) its noise as standard normal numbers."""
+    counts = [
+        np.bincount(key.cells(records), minlength=math.prod(key.shape)).reshape(key.shape)
+        for key in query.keys
+    ]
+    if isinstance(query, Tables):
+        noises = [seen - own for seen, own in zip(answer.values, counts, strict=True)]
+        return [_normal(noise.ravel(), scale, rng, gaussian=gaussian) for noise in noises]
+    (numbers,) = answer.values  # noqa: PD011  (no table of pandas)
+    gaps = np.array([np.abs(c - g).sum() for c, g in zip(counts, query.guesses, strict=True)])
+    if isinstance(query, Distances):
+        return [_normal(numbers - gaps, scale, rng, gaussian=gaussian)]
+    return _chosen(gaps - query.handicaps, numbers, scale, rng)
+
+
+def _chosen(
+    merits: NDArray[np.int64], chosen: NDArray[np.int64], scale: float, rng: Any
+) -> list[FloatArray]:
+    """For each choice a standard normal number.
+
+    It is that of the chance of less merit than that of the choice, and a part of that of as much.
+    """
+    left, found = np.ones(len(merits), dtype=bool), []
+    for choice in chosen:
+        weights = np.exp(np.where(left, merits - merits[left].max(), -np.inf) / scale)
+        left[choice] = False
+        weights /= weights.sum()
+        if weights.max() > SURE:  # known before the choice, so that leaving it out is no selection
+            continue
+        below = weights[merits < merits[choice]].sum()
+        level = below + rng.random() * weights[merits == merits[choice]].sum()
+        found.append(norm.ppf(np.clip([level], 1e-300, 1 - 1e-16)))
+    return found
+
+
+def _normal(noise: NDArray[np.int64], scale: float, rng: Any, *, gaussian: bool) -> FloatArray:
+    """Discrete noise as standard normal numbers; positive noise by symmetry."""
+    k, part = -np.abs(noise), rng.random(noise.shape)
+    if not gaussian:
+        q = math.exp(-1 / scale)
+        level = q**-k * (q + part * (1 - q)) / (1 + q)
+    elif scale >= SMOOTH:
+        below, up_to = (norm.cdf((k + end) / scale) for end in (-0.5, 0.5))
+        level = below + part * (up_to - below)
+    else:
+        most = math.ceil(36 * scale) + 1
+        chance = np.exp(-(np.arange(-most, 1) ** 2) / (2 * scale**2))
+        chance /= 2 * chance.sum() - 1
+        k = np.maximum(k, -most) + most
+        level = np.cumsum(chance)[k] - (1 - part) * chance[k]
+    score = norm.ppf(np.clip(level, 1e-300, 1 - 1e-16))
+    return np.asarray(np.where(noise > 0, -score, score))
+
+
+def _add_up(found: Sequence[tuple[str, FloatArray]], seen: dict[str, Any]) -> None:
+    earlier: dict[str, FloatArray] = {}
+    for stage, scores in found:
+        sums = seen["stages"].setdefault(stage, [0, 0.0, 0.0])
+        for i, more in enumerate((len(scores), scores.sum(), (scores**2).sum())):
+            sums[i] += float(more)
+        for other, direction in earlier.items():
+            size = min(len(direction), len(scores))
+            length = float(np.linalg.norm(direction[:size]))
+            pair = seen["pairs"].setdefault(" and ".join(sorted((other, stage))), [0, 0.0])
+            pair[0] += 1
+            pair[1] += float(scores[:size] @ direction[:size]) / length
+        before = earlier.get(stage, np.zeros(0))
+        size = max(len(before), len(scores))
+        earlier[stage] = np.pad(before, (0, size - len(before)))
+        earlier[stage][: len(scores)] += scores
+
+
+def examine_noise(fits: Sequence[dict[str, Any]]) -> tuple[list[str], set[str]]:
+    """What is wrong in the ledgers, the surest first, and the stages whose noise was seen."""
+    stages: dict[str, FloatArray] = defaultdict(lambda: np.zeros(3))
+    pairs: dict[str, FloatArray] = defaultdict(lambda: np.zeros(2))
+    stated = list(dict.fromkeys(text for fit in fits for text in fit["faults"]))
+    for fit in fits:
+        for stage, sums in fit["stages"].items():
+            stages[stage] += sums
+        for pair, sums in fit["pairs"].items():
+            pairs[pair] += sums
+    odd: list[tuple[float, str]] = []
+    for stage, (count, total, squares) in stages.items():
+        tail = min(chi2.cdf(squares, count), chi2.sf(squares, count))
+        about = f"of {count:,.0f} standardised noises in stage {stage!r}"
+        text = f"the standard deviation {about} is {math.sqrt(squares / count):.3g} and should be 1"
+        odd.append((2 * float(tail), text))
+        tail = norm.sf(abs(total) / math.sqrt(count))
+        odd.append((2 * float(tail), f"the mean {about} is {total / count:.3g} and should be 0"))
+    for pair, (count, total) in pairs.items():
+        about = f"the noises of answers in stages {pair} depend on each other"
+        score = total / math.sqrt(count)
+        text = f"{about} (a score of {score:.1f} that should be standard normal, of {count:,.0f})"
+        odd.append((2 * float(norm.sf(abs(score))), text))
+    limit = LEDGER_ALARM / max(len(odd), 1)
+    wrong = [text for chance, text in sorted(odd) if chance < limit]
+    what = "the noise of answers is not the independent noise that the ledger states: "
+    return [*stated, *(what + text for text in wrong)], set(stages)

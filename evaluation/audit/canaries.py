@@ -1,0 +1,141 @@
+"""Many units at once: who is in the table is guessed from the whole transcript of noisy answers.
+
+One pair of neighbouring tables gives one look at a small difference for each fit. Here each of some
+hundred units, the canaries (after Steinke, Nasr and Jagielski 2023), is in the table or not by a
+coin of its own (with replace-one: is one row or another), and an attacker who knows all other coins
+guesses each of them from what one fit released. So a fit is worth hundreds of looks, and hundreds
+of fits show what ten thousands on one pair do not. Nothing is learnt, so all fits count.
+
+The guess is by likelihood. The attacker knows all rows but the canary's, so he knows what every
+table would hold with it and without it, and guesses what makes the noisy answers likelier, by the
+noise that the transcript states. Which tables were asked is public: it follows from the answers. Of
+the transcript he reads counts and distances of tables of declared cells; what is chosen by an
+exponential mechanism, parts of cells and innovations are left aside, and that only weakens him. A
+guess is a function of what was released and of the other units, so ``evaluation.audit.bounds``
+holds for
+it whatever the noise really is.
+
+The tables (``evaluation.audit.neighbours.canaries``) are plain: two columns without an order,
+twenty
+categories each, every combination five times, and one canary for each. So PrivateVine asks for the
+number of rows, the margins, the distance of the pair and its table in tree 1, nothing by an
+exponential mechanism and nothing that needs jitter, and all its noise is Gaussian (or all of it
+Laplace).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copula_shirley.evaluation.audit.neighbours import Canaries
+from copula_shirley.measure.curator import Answer, Distances, Records, Tables
+from copula_shirley.private_vine.cell_maps import AllRows, GroupKey
+from copula_shirley.schema.domain import FloatArray, Grid, to_numbers
+
+#: Noise that a transcript calls less, or none, is taken for this.
+LEAST_SIGMA = 1e-3
+
+
+def likelihoods(
+    tested: Canaries,
+    inside: NDArray[np.bool_],
+    queries: list[Any],
+    answers: list[Answer],
+    gaussian: bool,
+) -> FloatArray:
+    """Of each canary the log likelihood of the answers if it is in, less that if it is not."""
+    if len(queries) != len(answers):
+        raise ValueError("the transcript has other answers than those to the questions asked")
+    here = _Here(tested, inside)
+    total: FloatArray = np.zeros(tested.count)
+    for query, answer in zip(queries, answers, strict=True):
+        if type(query) not in (Tables, Distances):
+            continue
+        counts, sigma = list(answer.values), max(answer.sigma, LEAST_SIGMA)
+        for i, key in enumerate(query.keys):
+            if not isinstance(key, AllRows | GroupKey):
+                continue
+            if isinstance(query, Tables):
+                seen = counts[i].astype(float).ravel()
+                total += here.of_table(key, seen, sigma, gaussian)
+            else:
+                guess = query.guesses[i].ravel()
+                total += here.of_distance(key, guess, counts[0][i], sigma, gaussian)
+    return np.round(total, 9)
+
+
+class _Here:
+    """What the attacker knows of one run: all rows, and which canaries are in."""
+
+    def __init__(self, tested: Canaries, inside: NDArray[np.bool_]) -> None:
+        tables = [tested.first]
+        if tested.relation == "replace-one":
+            tables.append(tested.second.iloc[tested.common :])
+        rows = pd.concat(tables, ignore_index=True)
+        numbers = {c.name: to_numbers(c, rows[c.name]) for c in tested.schema}
+        self._records = Records(
+            Grid(tested.schema).codes(numbers), numbers, np.random.default_rng(0)
+        )
+        self._inside = inside
+        self._each = (len(tested.first) - tested.common) // tested.count
+        coins = [inside, ~inside][: len(tables)]
+        self._weights = np.concatenate(
+            [np.ones(tested.common), *(np.repeat(coin, self._each) for coin in coins)]
+        )
+        starts = tested.common + np.arange(tested.count) * self._each
+        self._starts = [starts + i * tested.count * self._each for i in range(len(tables))]
+
+    def _with_and_without(
+        self, key: Any
+    ) -> tuple[FloatArray, list[tuple[NDArray[np.intp], FloatArray, FloatArray]]]:
+        """Counts as they are; and cells of the canaries, with counts if they are in, and if not."""
+        cells = key.cells(self._records)
+        counts: FloatArray = np.bincount(cells, self._weights, math.prod(key.shape)).astype(float)
+        homes = [cells[starts] for starts in self._starts]
+        inside, k = self._inside, float(self._each)
+        # a replaced canary that stays in its cell changes nothing
+        moves = np.ones(len(inside)) if len(homes) == 1 else (homes[0] != homes[1]).astype(float)
+        found = []
+        for home, sign in zip(homes, (1.0, -1.0), strict=False):
+            step = sign * k * moves
+            present = counts[home] + step * ~inside
+            found.append((home, present, present - step))
+        return counts, found
+
+    def of_table(self, key: Any, seen: FloatArray, sigma: float, gaussian: bool) -> FloatArray:
+        """Of the answer about a table."""
+        _, cells = self._with_and_without(key)
+        return np.asarray(
+            sum(
+                _log(seen[home] - present, sigma, gaussian)
+                - _log(seen[home] - absent, sigma, gaussian)
+                for home, present, absent in cells
+            )
+        )
+
+    def of_distance(
+        self, key: Any, guess: FloatArray, seen: float, sigma: float, gaussian: bool
+    ) -> FloatArray:
+        """Of the answer about the distance of a table to a public one."""
+        counts, cells = self._with_and_without(key)
+        gap = np.abs(counts - guess).sum()
+        likelihoods = []
+        for which in (1, 2):
+            now = gap + sum(
+                np.abs(cell[which] - guess[cell[0]]) - np.abs(counts[cell[0]] - guess[cell[0]])
+                for cell in cells
+            )
+            likelihoods.append(_log(seen - now, sigma, gaussian))
+        return np.asarray(likelihoods[0] - likelihoods[1])
+
+
+def _log(noise: FloatArray, sigma: float, gaussian: bool) -> FloatArray:
+    """The log likelihood of noise of a standard deviation, but for a constant."""
+    if gaussian:
+        return np.asarray(-(noise**2) / (2 * sigma**2))
+    return np.asarray(-np.abs(noise) * math.sqrt(2) / sigma)

@@ -1,0 +1,262 @@
+"""``shirley audit``: test the privacy claim of a generator, from the command line.
+
+Exit code 1 says that the claim, or the ledger that proves it, is refuted, so that a pipeline can
+stop on it; 0 that it is consistent or that the audit is inconclusive; 2 that the input is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from inspect import getsourcefile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import MofNCompleteColumn
+from rich.table import Table
+
+from copula_shirley.cli.terminal import (
+    assignment,
+    check_apart,
+    messages,
+    plain,
+    progress_bars,
+    screen,
+)
+from copula_shirley.errors import SettingError
+from copula_shirley.evaluation.audit.audit import (
+    DEFAULT_RELATION,
+    DEFAULT_RUNS,
+    Audit,
+    audit,
+    probe,
+)
+from copula_shirley.evaluation.audit.claims import claim_of
+from copula_shirley.evaluation.audit.findings import (
+    FALSE_ALARM,
+    FALSE_LEDGER,
+    INCONCLUSIVE,
+    NO_POWER,
+    REFUTED,
+)
+from copula_shirley.evaluation.audit.fits import SAMPLE_ROWS
+from copula_shirley.evaluation.audit.neighbours import DEFAULT_PAIRS, PAIRS, Pair, read_pair
+from copula_shirley.files.model_file import atomic_path
+from copula_shirley.generator import generators
+from copula_shirley.privacy.ledger import Budget
+from copula_shirley.registry import check_settings, find_class, takes
+from copula_shirley.schema.schema import Schema, load_yaml
+
+STYLES = {REFUTED: "red", FALSE_LEDGER: "red", INCONCLUSIVE: "yellow", NO_POWER: "yellow"}
+
+#: Faults of ledgers that are printed; the JSON has all.
+MOST_FAULTS = 3
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes generators of one class with the same settings."""
+
+    use: str
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, random_state: int | None) -> Any:
+        """A fresh generator; the random state goes to whoever takes one."""
+        kind, settings = find_class(self.use), dict(self.settings)
+        for name in ("random_state", "seed"):
+            if random_state is not None and takes(kind, name) and name not in settings:
+                settings[name] = random_state
+                break
+        return kind(**settings)
+
+    @property
+    def identity(self) -> str:
+        """Name, settings and a hash of the file that the class is from."""
+        try:
+            source = Path(getsourcefile(find_class(self.use)) or "").read_bytes()
+        except (OSError, TypeError):
+            source = b""
+        digest = hashlib.sha256(source).hexdigest()[:16]
+        return f"{self.use} {json.dumps(self.settings, sort_keys=True, default=str)} {digest}"
+
+
+def maker(use: str, settings: dict[str, Any], offered: dict[str, Any]) -> Maker:
+    """A maker with settings that must be known, and others that are given if they are."""
+    if ":" not in use and use not in generators():
+        names = ", ".join(sorted(generators()))
+        raise SettingError(f"generator ({use!r}) must be module:Class or one of {names}")
+    kind = find_class(use)
+    check_settings(use, settings)
+    more = {
+        name: value
+        for name, value in offered.items()
+        if value is not None and name not in settings and takes(kind, name)
+    }
+    return Maker(use, {**settings, **more})
+
+
+def audit_generator(
+    generator: Annotated[str, typer.Argument(help="Installed generator, or module:Class.")],
+    epsilon: Annotated[
+        float, typer.Option(help="Its epsilon; the claim, where it keeps no ledger.")
+    ] = 1.0,
+    delta: Annotated[float | None, typer.Option(help="Its delta; the same.")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other setting, e.g. --set degree=2; repeatable."),
+    ] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Neighbouring tables: {', '.join(PAIRS)}; repeatable."),
+    ] = None,
+    tables: Annotated[
+        tuple[Path, Path] | None, typer.Option(help="Your own pair of neighbouring tables.")
+    ] = None,
+    schema: Annotated[Path | None, typer.Option(help="Their declared domain (YAML).")] = None,
+    neighbours: Annotated[
+        str | None, typer.Option(help="replace-one or add-remove; default: the generator's.")
+    ] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option(help="Text that stands for a missing value; repeatable.")
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(help="Fits on each table, 40 or more; a small epsilon needs thousands.")
+    ] = DEFAULT_RUNS,
+    box: Annotated[
+        str, typer.Option(help="white (released numbers), black (drawn rows) or both.")
+    ] = "both",
+    rows: Annotated[int, typer.Option(help="Rows drawn from each fit.")] = SAMPLE_ROWS,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the audit; each fit has one of its own.")] = 0,
+    secure: Annotated[bool, typer.Option(help="Fit without seeds, as for a release.")] = False,
+    folder: Annotated[
+        Path | None, typer.Option(help="Keep the runs there, and go on with those that are.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--json", help="All figures, as JSON.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the JSON.")] = False,
+) -> None:
+    """Test a generator's privacy claim on neighbouring tables; exit code 1 if it is refuted."""
+    sys.path.insert(0, str(Path.cwd()))  # where the user's module is
+    files = [*(tables or ()), schema]
+    check_apart(files, [output])
+    Budget(epsilon, delta or 0.0)  # refuses what is no claim
+    given = dict(_setting(text) for text in setting or ())
+    offered = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "threads": 1}
+    make = maker(generator, given, offered)
+    _check(tables, schema, pair, rows, jobs, seed)
+    with ExitStack() as open_files:
+        written = open_files.enter_context(atomic_path(output)) if output else None
+        stated = probe(make, (pair or DEFAULT_PAIRS)[0], None if secure else seed)
+        claim = claim_of(stated, otherwise=(epsilon, delta or 0.0), relation=neighbours)
+        wanted: list[Pair | str] = list(pair or (() if tables else DEFAULT_PAIRS))
+        if tables and schema:
+            relation = claim.relation or DEFAULT_RELATION
+            unit = "row" if Schema.read(schema).person is None else "person"
+            wanted.append(read_pair(*tables, schema, relation, unit, missing or ()))
+        bars = open_files.enter_context(progress_bars(quiet, MofNCompleteColumn()))
+        bar = bars.add_task(f"audit {generator}: fits", total=None)
+        result = audit(
+            make,
+            wanted,
+            claim=claim,
+            runs=runs,
+            boxes=("white", "black") if box == "both" else (box,),
+            seed=seed,
+            jobs=jobs or os.cpu_count() or 1,
+            secure=secure,
+            rows=rows,
+            folder=folder,
+            name=generator,
+            identity=make.identity,
+            progress=lambda done, total: bars.update(bar, completed=done, total=total),
+        )
+        result.about["settings"] = make.settings
+        if written:
+            text = json.dumps(result.to_dict(), indent=2, allow_nan=False)
+            written.write_text(text + "\n", encoding="utf-8")
+    if not quiet:
+        show(result)
+        if output:
+            messages.print(f"Figures written to {plain(output)}", soft_wrap=True)
+    if result.refuted:
+        raise typer.Exit(1)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, value = assignment("--set", text)
+    return name.replace("-", "_"), load_yaml(value)
+
+
+def _check(
+    tables: tuple[Path, Path] | None,
+    schema: Path | None,
+    pair: list[str] | None,
+    rows: int,
+    jobs: int | None,
+    seed: int,
+) -> None:
+    if (tables is None) != (schema is None):
+        lone, other = ("--tables", "--schema") if schema is None else ("--schema", "--tables")
+        raise SettingError(f"{lone} needs {other}: two neighbouring tables and their domain")
+    for name in pair or ():
+        if name not in PAIRS:
+            raise SettingError(f"pair ({name!r}) must be one of {', '.join(PAIRS)}")
+    for name, value, least in (("rows", rows, 1), ("jobs", jobs or 1, 1), ("seed", seed, 0)):
+        if value < least:
+            raise SettingError(f"{name} ({value}) must be {least} or more")
+
+
+def show(result: Audit) -> None:
+    """Print what was claimed, what was seen, and the verdict."""
+    claim = result.claim
+    table = Table("pair", "box", "what", "lower bound", "claim allows", "best event")
+    for finding in [*result.findings, *result.control]:
+        what = finding.quantity
+        if what == "epsilon" and finding.delta != claim.delta:
+            what += f" at delta {finding.delta:g}"
+        limit = "-" if finding.limit is None else f"{finding.limit:.3g}"
+        bound = f"{finding.bound:.3g}"
+        style = "red" if finding.refuted else None
+        event = plain(f"{finding.event} ({finding.counted})")
+        table.add_row(finding.pair, finding.box, what, bound, limit, event, style=style)
+    screen.print(table)
+    lines = [
+        ("claim", f"{claim} ({_who(claim.source)}); proved: {claim.proved or 'nothing'}"),
+        ("lower bound", f"{_bounds(result)} with confidence 95 %"),
+        ("ceiling", f"epsilon {result.ceiling:.3g}: what {result.runs} runs a table can show"),
+        ("power", f"released numbers: {result.power}"),
+        (
+            "false alarms",
+            f"a true claim is refuted in less than 1 of {1 / FALSE_ALARM:,.0f} audits",
+        ),
+        ("asked", ", ".join(result.asked) or "not known: no ledger names what was asked"),
+    ]
+    for heading, text in lines:
+        screen.print(f"{heading:>12}: {plain(text)}", soft_wrap=True, highlight=False)
+    for text in result.notes:
+        screen.print(f"{'note':>12}: {plain(text)}", soft_wrap=True, highlight=False)
+    for text in result.faults[:MOST_FAULTS]:
+        screen.print(f"{'ledger':>12}: {plain(text)}", soft_wrap=True, highlight=False)
+    style = STYLES.get(result.verdict, "green")
+    said = f"[bold {style}]{result.verdict}[/]: {plain(result.reason)}"
+    screen.print(f"{'verdict':>12}: {said}", soft_wrap=True, highlight=False)
+    left = "; ".join(result.not_exercised) or "nothing that this generator may ask"
+    screen.print(f"not exercised: {plain(left)}", soft_wrap=True, highlight=False)
+
+
+def _bounds(result: Audit) -> str:
+    text = f"epsilon {result.lower_bound:.3g}"
+    if result.lower_bound_mu is None or result.claim.rho is None:
+        return text
+    most = math.sqrt(2 * result.claim.rho)
+    return f"{text}; mu {result.lower_bound_mu:.3g} (sqrt(2 rho) of the claim is {most:.3g})"
+
+
+def _who(source: str) -> str:
+    return "its ledger" if source == "ledger" else "as given"

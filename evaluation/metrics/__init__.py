@@ -1,0 +1,1 @@
+"""Measures of how near a synthetic table is to the real one."""

@@ -1,0 +1,305 @@
+"""Every metric by its name, and one call that computes them.
+
+A metric is a small object: a function of a ``Comparison``, which direction is better, the bounds
+of its values, and what its value means in plain words. To add one's own, put it into ``METRICS``,
+pass it in ``metrics=``, or name it in the entry-point group ``copula_shirley.metrics``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.metadata import entry_points
+from math import inf, isnan
+from numbers import Real
+from typing import Any, Literal
+
+import pandas as pd
+
+from copula_shirley.errors import SettingError, ShirleyError
+from copula_shirley.evaluation import verdicts
+from copula_shirley.evaluation.attacks.attribute_inference import attribute_inference
+from copula_shirley.evaluation.attacks.membership import membership
+from copula_shirley.evaluation.attacks.singling_out import singling_out
+from copula_shirley.evaluation.comparison import TASKS, Comparison, Profile
+from copula_shirley.evaluation.metrics.anonymity import k_anonymity, l_diversity, t_closeness
+from copula_shirley.evaluation.metrics.coverage import coverage_of_coefficients, coverage_of_means
+from copula_shirley.evaluation.metrics.detection import detection_auc, propensity_mse
+from copula_shirley.evaluation.metrics.learning import mcc, rmse
+from copula_shirley.evaluation.metrics.marginals import tvd
+from copula_shirley.evaluation.metrics.statistics import drift, ks, validity
+from copula_shirley.evaluation.result import Result
+from copula_shirley.evaluation.verdicts import Verdict
+from copula_shirley.generator import RandomState
+from copula_shirley.schema.schema import Schema
+
+Better = Literal["lower", "higher", "0.5", "none"]
+Needs = Literal["binary", "multiclass", "regression", "quasi_identifiers", "sensitive"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How one figure is computed and read.
+
+    Parameters
+    ----------
+    measure : function of a ``Comparison`` that returns a ``Result``
+    better : {"lower", "higher", "0.5", "none"}
+        Which values are good; "0.5" for attacks that a coin matches, "none" for descriptions.
+    bounds : tuple
+        Smallest and largest value.
+    verdict : function of a ``Result`` and the reference value (or None), optional
+        A sentence in plain words.
+    needs : tuple
+        Tasks or column lists without which the metric is left out.
+    """
+
+    measure: Callable[[Comparison], Result]
+    better: Better
+    bounds: tuple[float, float]
+    verdict: Verdict = verdicts.plain
+    needs: tuple[Needs, ...] = ()
+
+    def applies(self, c: Comparison) -> bool:
+        """Whether everything that the metric needs was named."""
+        return not self.lacks(c)
+
+    def lacks(self, c: Comparison) -> list[str]:
+        """What the metric needs and nobody named."""
+        return [n for n in self.needs if n not in c.tasks and not getattr(c, n, ())]
+
+
+_columns = verdicts.worst("columns")
+_pairs = verdicts.worst("pairs")
+_attack = verdicts.membership
+
+#: Every metric of ours; the order is that of the report.
+METRICS: dict[str, Metric] = {
+    # the thesis (4.3)
+    "ks": Metric(ks, "lower", (0, 1), _columns),
+    "spearman_drift": Metric(partial(drift, "mean"), "lower", (0, 2), _pairs),
+    "spearman_drift_max": Metric(partial(drift, "maximum"), "lower", (0, 2), _pairs),
+    "spearman_drift_off_diagonal": Metric(
+        partial(drift, "off_diagonal_mean"), "lower", (0, 2), _pairs
+    ),
+    "mcc_binary": Metric(partial(mcc, "binary"), "higher", (-1, 1), verdicts.mcc, ("binary",)),
+    "mcc_multiclass": Metric(
+        partial(mcc, "multiclass"), "higher", (-1, 1), verdicts.mcc, ("multiclass",)
+    ),
+    "rmse": Metric(rmse, "lower", (0, inf), verdicts.rmse, ("regression",)),
+    "membership_hamming": Metric(
+        partial(membership, "hamming", "distance", "mean", 500), "0.5", (0, 1), _attack
+    ),
+    "membership_hamming_max": Metric(
+        partial(membership, "hamming", "distance", "maximum", 500), "0.5", (0, 1), _attack
+    ),
+    "membership_hamming_counting": Metric(
+        partial(membership, "hamming", "counting", "mean", 500), "0.5", (0, 1), _attack
+    ),
+    "membership_euclidean": Metric(
+        partial(membership, "euclidean", "distance", "mean", 500), "0.5", (0, 1), _attack
+    ),
+    "membership_euclidean_max": Metric(
+        partial(membership, "euclidean", "distance", "maximum", 500), "0.5", (0, 1), _attack
+    ),
+    "membership_euclidean_counting": Metric(
+        partial(membership, "euclidean", "counting", "mean", 500), "0.5", (0, 1), _attack
+    ),
+    # beyond it
+    "membership_hamming_all": Metric(
+        partial(membership, "hamming", "distance", "mean", None), "0.5", (0, 1), _attack
+    ),
+    "attribute_inference": Metric(attribute_inference, "lower", (-1, 1), verdicts.advantage),
+    "singling_out": Metric(singling_out, "lower", (-1, 1), verdicts.advantage),
+    "tvd1": Metric(partial(tvd, 1), "lower", (0, 1), _columns),
+    "tvd2": Metric(partial(tvd, 2), "lower", (0, 1), _pairs),
+    "tvd3": Metric(partial(tvd, 3), "lower", (0, 1), verdicts.worst("triples")),
+    "detection_auc": Metric(detection_auc, "lower", (0.5, 1), verdicts.detection),
+    "propensity_mse": Metric(propensity_mse, "lower", (0, 0.25), verdicts.propensity),
+    "coverage_means": Metric(coverage_of_means, "higher", (0, 1), verdicts.coverage),
+    "coverage_coefficients": Metric(
+        coverage_of_coefficients, "higher", (0, 1), verdicts.coverage, ("regression",)
+    ),
+    "validity": Metric(validity, "higher", (0, 1), verdicts.validity),
+    "k_anonymity": Metric(
+        k_anonymity,
+        "none",
+        (1, inf),
+        verdicts.description("rows in the smallest class of equal quasi-identifiers"),
+        ("quasi_identifiers",),
+    ),
+    "l_diversity": Metric(
+        l_diversity,
+        "none",
+        (1, inf),
+        verdicts.description("least number of sensitive values in a class"),
+        ("quasi_identifiers", "sensitive"),
+    ),
+    "t_closeness": Metric(
+        t_closeness,
+        "none",
+        (0, 1),
+        verdicts.description("farthest that a class is from all rows, of 1"),
+        ("quasi_identifiers", "sensitive"),
+    ),
+}
+
+
+@cache
+def _installed() -> dict[str, Metric]:
+    """Looked up once: the files of every installed package are read for it."""
+    return {point.name: point.load() for point in entry_points(group="copula_shirley.metrics")}
+
+
+def known_metrics() -> dict[str, Metric]:
+    """``METRICS`` and those of installed packages."""
+    return {**METRICS, **_installed()}
+
+
+def evaluate(
+    train: pd.DataFrame,
+    test: pd.DataFrame,
+    synthetic: pd.DataFrame,
+    schema: Schema,
+    tasks: Mapping[str, str] | None = None,
+    random_state: RandomState = None,
+    *,
+    metrics: Iterable[str] | Mapping[str, Metric] | None = None,
+    quasi_identifiers: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    profile: Profile = "light",
+    threads: int | None = None,
+    reference: bool = False,
+    progress: Callable[[str, float], object] | None = None,
+) -> pd.DataFrame:
+    """Score a synthetic table.
+
+    Measures of use compare with the test rows, which the generator did not see; attacks tell
+    training from test rows.
+
+    Parameters
+    ----------
+    train, test, synthetic : DataFrame
+        Training and test rows must fit the schema. Synthetic rows need its columns; what does
+        not fit is scored (see ``copula_shirley.evaluation.comparison``).
+    schema : Schema
+    tasks : mapping, optional
+        Target column of ``binary`` and ``multiclass`` classification and of ``regression``.
+        Metrics of tasks that are not named are left out.
+    random_state : None, int or Generator
+    metrics : names or mapping of metrics, optional
+        What to compute; all that apply by default. A metric that is named but lacks a task or
+        a list of columns is an error; in a mapping it is left out.
+    quasi_identifiers : columns, optional
+        For k-anonymity, l-diversity and t-closeness, which are left out without them.
+    sensitive : columns, optional
+        Secrets of these and of attribute inference; by default the targets of the tasks, or all
+        columns if there are none.
+    profile : {"light", "thesis"}
+        Size of the classifiers.
+    threads : int, optional
+        Of XGBoost; one by default, since its threads wait for each other and crawl on a machine
+        that is busy with something else.
+    reference : bool
+        Also score the training rows as if they were synthetic: the column ``reference``.
+    progress : function of (metric, share done), optional
+
+    Returns
+    -------
+    DataFrame
+        A line per metric: ``metric``, ``value``, ``better``, ``bounds``, ``detail`` (and
+        ``reference``).
+    """
+    chosen = _chosen(metrics)
+    c = Comparison.of(
+        train,
+        test,
+        synthetic,
+        schema,
+        tasks,
+        random_state,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=sensitive,
+        profile=profile,
+        threads=threads,
+    )
+    if metrics is not None and not isinstance(metrics, Mapping):
+        _check_needs(chosen, c)
+    return measured(c, chosen, reference, progress)
+
+
+def measured(
+    c: Comparison,
+    metrics: Mapping[str, Metric],
+    reference: bool = False,
+    progress: Callable[[str, float], object] | None = None,
+) -> pd.DataFrame:
+    """The frame of ``evaluate``, of those metrics that apply."""
+    real = replace(c, synthetic=c.train, _kept={}) if reference else None
+    applying = {name: metric for name, metric in metrics.items() if metric.applies(c)}
+    lines = []
+    for i, (name, metric) in enumerate(applying.items()):
+        if progress:
+            progress(name, i / len(applying))
+        result = _measure(name, metric, c)
+        line = {
+            "metric": name,
+            "value": result.value,
+            "better": metric.better,
+            "bounds": metric.bounds,
+            "detail": dict(result.detail),
+        }
+        if real is not None:
+            line["reference"] = _measure(name, metric, real).value
+        lines.append(line)
+    if progress:
+        progress("done", 1.0)
+    columns = ["metric", "value", "better", "bounds", "detail", *(["reference"] * reference)]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def _measure(name: str, metric: Metric, c: Comparison) -> Result:
+    try:
+        result = metric.measure(c)
+    except ShirleyError:
+        raise
+    except Exception as error:
+        raise SettingError(f"metric {name!r} failed: {type(error).__name__}: {error}") from error
+    if not isinstance(result, Result) or not isinstance(result.value, Real):
+        found = result.value if isinstance(result, Result) else result
+        raise SettingError(f"metric {name!r} ({found!r}) must return a Result with a number")
+    low, high = metric.bounds
+    if isnan(result.value) or not low - 1e-9 <= result.value <= high + 1e-9:
+        raise SettingError(f"metric {name!r} ({result.value}) must lie within {metric.bounds}")
+    return result
+
+
+def _check_needs(chosen: Mapping[str, Metric], c: Comparison) -> None:
+    for name, metric in chosen.items():
+        for need in metric.lacks(c):
+            what = f"the task {need}" if need in TASKS else f"columns for {need}"
+            raise SettingError(f"metric ({name!r}) needs {what}; name it or leave the metric out")
+
+
+def _chosen(metrics: Iterable[str] | Mapping[str, Metric] | None) -> Mapping[str, Metric]:
+    known = metrics if isinstance(metrics, Mapping) else known_metrics()
+    for name, metric in known.items():
+        if not isinstance(metric, Metric):
+            raise SettingError(f"metric {name!r} ({metric!r}) must be a Metric")
+    if metrics is None or isinstance(metrics, Mapping):
+        return known
+    if isinstance(metrics, str):
+        raise SettingError(f"metrics ({metrics!r}) must be a list of names")
+    names = list(metrics)
+    for name in names:
+        if name not in known:
+            raise SettingError(f"metric ({name!r}) must be one of {', '.join(known)}")
+    return {name: known[name] for name in names}
+
+
+def verdict(line: Mapping[Any, Any] | pd.Series) -> str:
+    """What one line of ``evaluate`` says, in plain words."""
+    metric = known_metrics().get(line["metric"])
+    result = Result(line["value"], line["detail"])
+    return (metric.verdict if metric else verdicts.plain)(result, line.get("reference"))

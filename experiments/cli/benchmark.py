@@ -1,0 +1,146 @@
+"""``shirley benchmark``: score anybody's generator beside ours, on the same folds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from copula_shirley.cli.terminal import assignment, messages, plain, screen
+from copula_shirley.errors import SettingError
+from copula_shirley.experiments.cli.display import print_leaderboard
+from copula_shirley.experiments.cli.experiments import (
+    Again,
+    Dask,
+    Jobs,
+    Quiet,
+    check_output,
+    conclude,
+    make,
+)
+from copula_shirley.experiments.generators import known_peers
+from copula_shirley.experiments.generators.candidates import find_candidate
+from copula_shirley.experiments.report import write_report
+from copula_shirley.experiments.run.store import Store, tidy
+from copula_shirley.experiments.specs import Grid
+from copula_shirley.files.model_file import atomic_path
+from copula_shirley.schema.schema import load_yaml
+
+#: Who is protected: a row (or person) more or less. The same for all, or epsilons do not compare.
+NEIGHBOURS = {"neighbours": "add-remove"}
+#: Who stands beside a new generator unless somebody says otherwise.
+OURS: dict[str, dict[str, Any]] = {
+    "PrivateVine": {"use": "private-vine", "settings": {"target": "$binary", **NEIGHBOURS}},
+    "COPULA-SHIRLEY": {"use": "copula-shirley", "settings": {"target": "$binary", **NEIGHBOURS}},
+    "PrivBayes": {"use": "privbayes", "settings": NEIGHBOURS},
+    "DP-Copula": {"use": "dp-copula", "settings": NEIGHBOURS},
+    "DP-Histogram": {"use": "dp-histogram", "settings": NEIGHBOURS},
+    "real": {"use": "real", "epsilons": ["off"]},
+    "uniform": {"use": "uniform", "epsilons": ["off"]},
+}
+
+
+def benchmark(
+    generators: Annotated[
+        list[str] | None,
+        typer.Argument(help="mypackage.mymodule:MyGenerator, an adapter.py, or a known name."),
+    ] = None,
+    dataset: Annotated[list[str] | None, typer.Option(help="Data set; repeatable.")] = None,
+    epsilon: Annotated[
+        list[str] | None, typer.Option(help="Epsilon, or 'off'; repeatable.")
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
+    first: Annotated[int | None, typer.Option(help="Run only the first so many folds.")] = None,
+    seeds: Annotated[int, typer.Option(help="Fits per fold, each with another seed.")] = 1,
+    rows: Annotated[int | None, typer.Option(help="Only so many rows of each data set.")] = None,
+    unit: Annotated[str, typer.Option(help="Who is protected: person or row.")] = "person",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Setting of your generators; name=value.")
+    ] = None,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Also the peers, in environments that are built.")
+    ] = False,
+    alone: Annotated[bool, typer.Option("--alone", help="Leave our generators out.")] = False,
+    minutes: Annotated[float, typer.Option(help="Time limit of a run.")] = 60.0,
+    gigabytes: Annotated[float, typer.Option(help="Memory limit of a run.")] = 8.0,
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
+        "shirley-results/benchmark"
+    ),
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML to write.")] = Path(
+        "report.html"
+    ),
+    csv: Annotated[Path | None, typer.Option(help="Also all figures as one tidy table.")] = None,
+    jobs: Jobs = None,
+    again: Again = None,
+    dask: Dask = None,
+    quiet: Quiet = False,
+) -> None:
+    """Score your generator beside ours: anything with fit(table) and sample(n)."""
+    if not generators and not peers:
+        raise SettingError("generators must name at least one, or --peers")
+    if first is not None and not 1 <= first <= folds:
+        raise SettingError(f"--first ({first}) must be from 1 to the number of folds ({folds})")
+    check_output(output)
+    sys.path.insert(0, str(Path.cwd()))  # where the user's module is
+    own = dict(assignment("--set", text) for text in settings or ())
+    shared = {name.replace("-", "_"): load_yaml(value) for name, value in own.items()}
+    entries: dict[str, Any] = {}
+    for use in generators or ():
+        find_candidate(use)  # what cannot be had shows before anything runs
+        if label_of(use) in entries or OURS.get(label_of(use), {"use": use})["use"] != use:
+            raise SettingError(f"generator ({use!r}): another one is called {label_of(use)} too")
+        entries[label_of(use)] = {"use": use, "settings": shared}
+    if peers:
+        entries |= {name: {} for name in known_peers() if name not in entries}
+    if not alone:
+        entries |= {label: entry for label, entry in OURS.items() if label not in entries}
+    grid = Grid.from_dict(
+        {
+            "title": "Benchmark",
+            "datasets": dataset or ["randhie"],
+            "generators": entries,
+            "epsilons": [_epsilon(text) for text in epsilon or ["1"]],
+            "folds": folds,
+            "only_folds": None if first is None else list(range(first)),
+            "seeds": list(range(seeds)),
+            "rows": rows,
+            "unit": unit,
+            "minutes": minutes,
+            "gigabytes": gigabytes,
+        },
+        "benchmark",
+    )
+    store = Store(results)
+    found = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
+    print_leaderboard(found, screen)
+    write_report(found, output, grid.title)
+    messages.print(f"Report written to {plain(output.resolve())}", soft_wrap=True)
+    if csv is not None:
+        with atomic_path(csv) as partial:
+            tidy(found).to_csv(partial, index=False)
+        messages.print(f"Figures written to {plain(csv)}", soft_wrap=True)
+    conclude(grid.runs(), found, store, quiet)
+
+
+def label_of(use: str) -> str:
+    """A short name for tables.
+
+    Examples
+    --------
+    >>> label_of("mypackage.mymodule:MyGenerator"), label_of("folder/adapter.py")
+    ('MyGenerator', 'adapter')
+    """
+    return use.partition(":")[2] if ":" in use else Path(use).stem
+
+
+def _epsilon(text: str) -> float | str:
+    if text.lower() in ("off", "none"):
+        return "off"
+    try:
+        return float(text)
+    except ValueError:
+        raise SettingError(
+            f"epsilon ({text!r}) must be a number above 0, or 'off'; name it again for a second one"
+        ) from None

@@ -1,0 +1,201 @@
+"""``shirley experiments``: list, run, look at and report the runs of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from copula_shirley.cli.terminal import check_apart, messages, note, plain, screen
+from copula_shirley.errors import SettingError
+from copula_shirley.experiments.cli.display import (
+    Display,
+    print_failures,
+    print_nothing_ran,
+    status_table,
+)
+from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
+from copula_shirley.experiments.generators.candidates import check_settings
+from copula_shirley.experiments.report import write_report
+from copula_shirley.experiments.run.on_dask import run_on_dask
+from copula_shirley.experiments.run.runner import (
+    all_skipped,
+    ended,
+    exit_code,
+    is_stale,
+    run_all,
+    warm_up,
+)
+from copula_shirley.experiments.run.store import STATUSES, Row, Store, tidy
+from copula_shirley.experiments.run.supervise import Limits
+from copula_shirley.experiments.specs import Grid, Run
+from copula_shirley.files.model_file import atomic_path
+
+app = typer.Typer(no_args_is_help=True, help="Run a grid of generators, data sets and epsilons.")
+
+Config = Annotated[str, typer.Argument(help="A grid: a .yaml file, or the name of one of ours.")]
+Results = Annotated[
+    Path | None,
+    typer.Option("--results", help="Folder of the results; shirley-results/NAME by default."),
+]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Runs at a time.")]
+Again = Annotated[
+    list[str] | None,
+    typer.Option(help="Make once more: failed, timeout, skipped, or stale (by other code)."),
+]
+AGAIN = (*STATUSES[1:], "stale")
+Dask = Annotated[str | None, typer.Option(help="Send the runs to this Dask scheduler.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+@app.command("list")
+def list_runs(config: Config) -> None:
+    """Print every run of a grid; nothing is run."""
+    runs = Grid.read(config).runs()
+    for run in runs:
+        screen.print(f"{run.id}  {plain(run)}", soft_wrap=True, highlight=False)
+    messages.print(f"{len(runs)} runs")
+
+
+@app.command("run")
+def run_grid(
+    config: Config,
+    results: Results = None,
+    jobs: Jobs = None,
+    again: Again = None,
+    dask: Dask = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run a grid; what has ended before is not run again. Exit code 1 if something failed.
+
+    Also if nothing ran because every run was skipped.
+    """
+    grid = Grid.read(config)
+    store = Store(results or default_folder(grid))
+    rows = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
+    conclude(grid.runs(), rows, store, quiet)
+
+
+@app.command()
+def status(config: Config, results: Results = None) -> None:
+    """Show how many runs of a grid are done, failed and open."""
+    grid = Grid.read(config)
+    runs, store = grid.runs(), Store(results or default_folder(grid))
+    rows = store.rows(runs)
+    screen.print(status_table(runs, rows))
+    print_failures(rows, screen)
+    if exit_code(rows):
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    config: Config,
+    results: Results = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML to write.")] = Path(
+        "report.html"
+    ),
+    csv: Annotated[Path | None, typer.Option(help="Also all figures as one tidy table.")] = None,
+) -> None:
+    """Write the report of all runs that have ended: one HTML file."""
+    grid = Grid.read(config)
+    check_apart([Path(config)], [output, csv])
+    check_output(output)
+    store = Store(results or default_folder(grid))
+    rows = store.rows(grid.runs())
+    if not rows:
+        raise SettingError(f"results ({str(store.folder)!r}) must hold at least one ended run")
+    write_report(rows, output, grid.title)
+    messages.print(f"Report written to {plain(output.resolve())}", soft_wrap=True)
+    if csv is not None:
+        with atomic_path(csv) as partial:
+            tidy(rows).to_csv(partial, index=False)
+        messages.print(f"Figures written to {plain(csv)}", soft_wrap=True)
+
+
+# -- what the commands share -----------------------------------------------------
+
+
+def default_folder(grid: Grid) -> Path:
+    """Where results go unless somebody says otherwise."""
+    return Path("shirley-results") / grid.name
+
+
+def make(
+    grid: Grid,
+    store: Store,
+    *,
+    jobs: int | None = None,
+    again: list[str] | None = None,
+    dask: str | None = None,
+    quiet: bool = False,
+) -> list[Row]:
+    """Make the runs of a grid with a display."""
+    for word in again or ():
+        if word not in AGAIN:
+            raise SettingError(f"--again ({word!r}) must be one of {', '.join(AGAIN)}")
+    if jobs is not None and jobs < 1:
+        raise SettingError(f"--jobs ({jobs}) must be 1 or more")
+    runs = grid.runs()
+    limits = Limits(grid.minutes * 60, grid.gigabytes * 2**30)
+    kept = ended(runs, store, again or ())
+    stale = sum(map(is_stale, kept))
+    if stale and not quiet:
+        note(f"{stale} of the kept results were made by other code; --again stale makes them again")
+    if dask is None:
+        warm_up(runs, kept, copy=True)  # while the rest is prepared
+    for run in {(run.use, run.settings): run for run in runs}.values():
+        check_settings(run)
+    prepare_peers(runs, quiet)
+    try:
+        with Display(len(runs), kept, quiet) as display:
+            if dask is not None:
+                return run_on_dask(dask, runs, store, limits, display, again or ())
+            return run_all(runs, store, limits, display, jobs, again or ())
+    except KeyboardInterrupt:
+        messages.print(
+            f"stopped; {len(store.rows(runs))} of {len(runs)} runs are kept in "
+            f"{plain(store.folder)}, the same command goes on",
+            style="red",
+            soft_wrap=True,
+        )
+        raise SystemExit(130) from None
+
+
+def check_output(path: Path) -> None:
+    """Refuse a place where no file can be, before anything runs."""
+    if path.is_dir():
+        raise SettingError(f"output ({str(path)!r}) must be a file, and is a folder")
+    if not path.parent.is_dir():
+        raise SettingError(f"output ({str(path)!r}) must be in a folder that exists")
+
+
+def prepare_peers(runs: Sequence[Run], quiet: bool) -> None:
+    """Build the environments of the peers, which takes minutes, before any run's time counts.
+
+    One that cannot be built is told; its runs will fail and say why.
+    """
+    for use in dict.fromkeys(run.use for run in runs):
+        if use not in known_peers() and not use.endswith(".py"):
+            continue
+        if not quiet:
+            messages.print(f"environment of {plain(use)}: built if it is not there ...")
+        try:
+            find_peer(use).prepare()
+        except PeerError as error:
+            note(str(error))
+
+
+def conclude(runs: list[Run], rows: list[Row], store: Store, quiet: bool) -> None:
+    """Say how it went; exit code 1 with the list if something failed."""
+    if not quiet:
+        screen.print(status_table(runs, rows))
+        messages.print(f"Results are in {plain(store.folder)}", soft_wrap=True)
+    if all_skipped(rows):
+        print_nothing_ran(rows, messages)
+    else:
+        print_failures(rows, messages)
+    if exit_code(rows):
+        raise typer.Exit(1)

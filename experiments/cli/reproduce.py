@@ -1,0 +1,137 @@
+"""``shirley reproduce``: chapter V of the thesis again, from runs to figures and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, cast, get_args
+
+import typer
+from rich.markup import escape
+
+from copula_shirley.cli.terminal import messages, screen
+from copula_shirley.errors import SettingError
+from copula_shirley.evaluation.comparison import Profile
+from copula_shirley.experiments.cli.display import print_failures, print_nothing_ran
+from copula_shirley.experiments.cli.experiments import Again, Jobs, Quiet, make
+from copula_shirley.experiments.datasets import list_datasets
+from copula_shirley.experiments.paper.gather import gather, known, narrowed, read, write_all
+from copula_shirley.experiments.run.runner import all_skipped, exit_code
+from copula_shirley.experiments.run.store import Store
+from copula_shirley.experiments.specs import Grid, Size
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="ratio, encoders, mechanisms, truncation, models, runtime, multivariate; all "
+            "of them by default."
+        ),
+    ] = None,
+    size: Annotated[
+        str, typer.Option(help="quick: minutes, few folds and rows; full: the thesis' protocol.")
+    ] = "quick",
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="Only this data set; repeatable.")
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help="Classifiers: thesis (512 trees of depth 64) or light; that of the size."
+        ),
+    ] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")] = Path(
+        "reproduction"
+    ),
+    drawn_from: Annotated[
+        Path | None,
+        typer.Option("--from", help="Draw from this results.csv of an earlier time; run nothing."),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Folder with a folder of results per experiment; OUTPUT/results."),
+    ] = None,
+    no_run: Annotated[
+        bool, typer.Option("--no-run", help="Draw from the runs that have ended; run nothing.")
+    ] = False,
+    jobs: Jobs = None,
+    again: Again = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make the thesis' figures and tables again, with a verdict on each of its claims.
+
+    What has ended before is not run again. Exit code 1 if a run failed or all were skipped; all
+    is written even so. With --dataset and no names, multivariate is left to its made set.
+    """
+    chosen, sets = known(names or []), known_datasets(dataset or [])
+    if sets and "multivariate" in (names or ()):
+        raise SettingError(
+            f"dataset ({sets[0]!r}) must be left out for multivariate, which is about the made set "
+            "of table 5.2; name the other experiments in a command of their own"
+        )
+    check_folder(output)
+    if drawn_from is not None:
+        frame, rows = read(drawn_from)
+        _tell(write_all(narrowed(frame, chosen, sets), rows, output))
+        return
+    grids = {name: grid_of(name, size, sets, profile) for name in chosen}
+    place = results or output / "results"
+    stores = {name: Store(place / name) for name in chosen}
+    if not no_run:
+        for name, grid in grids.items():
+            if not quiet:
+                messages.print(f"[bold]{escape(grid.title)}[/]", highlight=False)
+            make(grid, stores[name], jobs=jobs, again=again, quiet=quiet)
+    frame, rows = gather(grids, stores)
+    _tell(write_all(frame, rows, output))
+    ended = [row for name in chosen for row in stores[name].rows(grids[name].runs())]
+    if not quiet:
+        print_failures([row for row in ended if row["status"] != "skipped"], messages)
+    if all_skipped(ended):
+        print_nothing_ran(ended, messages)
+    if exit_code(ended):
+        raise typer.Exit(1)
+
+
+def grid_of(name: str, size: str, datasets: Sequence[str], profile: str | None = None) -> Grid:
+    """The grid of an experiment; the made set is what ``multivariate`` is about."""
+    if size not in ("quick", "full"):
+        raise SettingError(f"size ({size!r}) must be quick or full")
+    chosen: Size = "quick" if size == "quick" else "full"
+    grid = Grid.read(name, chosen)
+    if profile is not None:
+        if profile not in get_args(Profile):
+            raise SettingError(f"profile ({profile!r}) must be {' or '.join(get_args(Profile))}")
+        grid = replace(grid, profile=cast(Profile, profile))
+    if datasets and name != "multivariate":
+        grid = replace(grid, datasets=tuple(datasets))
+    return grid
+
+
+def known_datasets(names: Sequence[str]) -> list[str]:
+    """Names of data sets, or an error that says which there are."""
+    there = [name for name in list_datasets() if name != "made"]
+    for name in names:
+        if name not in there:
+            raise SettingError(f"dataset ({name!r}) must be one of {', '.join(sorted(there))}")
+    return list(dict.fromkeys(names))
+
+
+def check_folder(output: Path) -> None:
+    """Refuse a file where a folder is to be, before anything runs."""
+    if output.exists() and not output.is_dir():
+        raise SettingError(f"output ({str(output)!r}) must be a folder, and is a file")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise SettingError(f"output ({str(output)!r}) cannot be made: {reason}") from None
+
+
+def _tell(path: Path) -> None:
+    screen.print(escape(str(path.resolve())), soft_wrap=True, highlight=False)
+    messages.print(
+        f"Figures, tables and verdicts are in {escape(str(path.parent))}", soft_wrap=True
+    )

@@ -1,0 +1,179 @@
+"""Whoever can be scored: generators of this project, anybody's class, peers elsewhere.
+
+A class from outside needs ``fit(table)`` and ``sample(n)``, no more. If its constructor has
+parameters named ``epsilon`` or ``random_state`` (or ``seed``) it is given them, and a ``fit`` that
+takes a ``schema`` gets the declared domain too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import random
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from copula_shirley import registry as classes
+from copula_shirley.errors import PrivacyWarning, SettingError
+from copula_shirley.experiments.folds import Fold
+from copula_shirley.experiments.generators import find_peer, known_peers
+from copula_shirley.experiments.run.memory import PeakMemory
+from copula_shirley.experiments.run.provenance import OURS
+from copula_shirley.experiments.run.synthesis import (
+    Candidate,
+    Skip,
+    Synthesis,
+    by_its_word,
+    resolved,
+)
+from copula_shirley.experiments.specs import Run
+from copula_shirley.generator import Generator, generators
+from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.registry import find_class, takes
+from copula_shirley.schema.domain import categories
+from copula_shirley.schema.schema import Schema
+from copula_shirley.thesis.generator import CopulaShirley
+
+#: One-hot columns beyond which a vine is not tried: its pairs grow with their square.
+MOST_ONE_HOT = 150
+
+
+def find_candidate(use: str) -> Candidate:
+    """The candidate of a name: installed generator, peer, ``adapter.py`` or ``module:Class``.
+
+    Raises
+    ------
+    SettingError
+        If nothing has that name.
+    """
+    if use in generators() or (":" in use and not use.endswith(".py")):
+        return Local(find_class(use))
+    if use in known_peers() or use.endswith(".py"):
+        return find_peer(use)
+    names = ", ".join(sorted({*generators(), *known_peers()}))
+    raise SettingError(f"generator ({use!r}) must be module:Class, an adapter.py or one of {names}")
+
+
+def check_settings(run: Run) -> None:
+    """Refuse a run whose generator cannot be had or lacks a setting, before anything runs."""
+    if isinstance(find_candidate(run.use), Local):
+        classes.check_settings(run.use, dict(run.settings))
+
+
+def code_of(use: str) -> str:
+    """A short hash of the files behind a generator from outside; nothing for ours.
+
+    Results are made again when it changes, as it does while somebody works on a generator.
+    """
+    files: list[Path] = []
+    if use.endswith(".py"):
+        files = [Path(use).with_suffix(ending) for ending in (".py", ".txt", ".yaml")]
+    elif ":" in use:
+        try:
+            spec = importlib.util.find_spec(use.partition(":")[0])
+        except (ImportError, ValueError):
+            spec = None
+        files = [Path(spec.origin)] if spec is not None and spec.origin else []
+    content = b"".join(file.read_bytes() for file in files if file.is_file())
+    return hashlib.sha256(content).hexdigest()[:16] if content else ""
+
+
+class Stage:
+    """What a stretch of work takes: seconds on the wall and of the processor, and memory."""
+
+    def __init__(self) -> None:
+        self._memory, self._cpu, self._wall = PeakMemory(), time.process_time(), time.perf_counter()
+
+    def taken(self, name: str) -> tuple[dict[str, float], dict[str, int]]:
+        """Seconds and peak bytes until now."""
+        wall, cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
+        return {name: wall, f"{name}_cpu": cpu}, {name: self._memory.peak()}
+
+
+class Local:
+    """A generator in this process."""
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self.make = make
+
+    def synthesize(self, fold: Fold, run: Run) -> Synthesis:
+        """Fit and sample, timed apart."""
+        seed_everything(int(run.rng("globals").integers(2**32)))
+        generator = self._made(fold, run)
+        train = fold.train.copy()  # whoever changes it must not change the scores
+        if not isinstance(generator, Generator) and fold.schema.person is not None:
+            train = train.drop(columns=fold.schema.person)  # whose row it is is no attribute
+        arguments = [fold.schema] if takes(generator.fit, "schema") else []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyWarning)  # the result says it
+            stage = Stage()
+            generator.fit(train, *arguments)
+            seconds, memory = stage.taken("fit")
+        stage = Stage()
+        table = generator.sample(fold.rows)
+        more, peak = stage.taken("sample")
+        seconds, memory = {**seconds, **more}, {**memory, **peak}
+        ledger = getattr(generator, "ledger_", None)
+        if isinstance(ledger, Ledger) and type(generator).__module__.split(".")[0] in OURS:
+            privacy = of_ledger(ledger)
+        else:  # a ledger that somebody else wrote proves nothing to us
+            privacy = by_its_word(run, takes(self.make, "epsilon"))
+        return Synthesis(table, seconds, memory, privacy)
+
+    def _made(self, fold: Fold, run: Run) -> Any:
+        """The generator with the settings of a run, and what else its constructor asks for."""
+        settings = resolved(run, fold)
+        if self.make is CopulaShirley:
+            check_one_hot(settings, fold.schema)
+        seed = int(run.rng("fit").integers(2**31))
+        if "epsilon" not in settings and takes(self.make, "epsilon"):
+            settings["epsilon"] = run.epsilon
+        for name in ("random_state", "seed"):
+            if name not in settings and takes(self.make, name):
+                settings[name] = seed
+                break
+        if "threads" not in settings and takes(self.make, "threads"):
+            settings["threads"] = run.threads
+        return self.make(**settings)
+
+
+def seed_everything(seed: int) -> None:
+    """Seed the global states, from which many generators of the field draw.
+
+    A departure from our manners: without it a second run would give other figures, and processes
+    that are forked from one server would all draw the same.
+    """
+    random.seed(seed)
+    numpy.random.seed(seed)  # noqa: NPY002
+
+
+def check_one_hot(settings: Mapping[str, Any], schema: Schema) -> None:
+    """Leave out a vine over more one-hot columns than can be fitted."""
+    if settings.get("encoder") != "onehot":
+        return
+    columns = sum(len(categories(c)) if c.kind == "categorical" else 1 for c in schema)
+    if columns > MOST_ONE_HOT:
+        raise Skip(
+            f"one-hot codes make {columns} columns, {columns * (columns - 1) // 2:,} pairs for the "
+            f"first tree alone; at most {MOST_ONE_HOT} columns are tried"
+        )
+
+
+# -- what is promised ------------------------------------------------------------
+
+
+def of_ledger(ledger: Ledger) -> dict[str, Any]:
+    """What a ledger says, in words."""
+    proved = ledger.proved
+    return {
+        "claimed": str(ledger.claimed or "nothing"),
+        "proved": "nothing" if proved is None else str(proved),
+        "summary": [list(line) for line in ledger.summary()],
+        "spends": [list(ledger.spends_table()[0]), *map(list, ledger.spends_table()[1])],
+        "unprotected": [list(line) for line in ledger.grouped_unprotected()],
+    }

@@ -1,0 +1,1 @@
+"""Runs: each in a process of its own, with limits, resumable."""

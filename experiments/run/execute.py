@@ -1,0 +1,201 @@
+"""One run from spec to figures.
+
+The result is plain JSON values::
+
+    run         the spec                    id      its name
+    status      done, skipped, failed, timeout      reason, traceback   if not done
+    seconds     of fit, sample, evaluate, and total; NAME_cpu are seconds of the processor
+    beside      seconds of the runner beside these: start (of the process), data, fold, margins
+    memory      peak bytes of fit and sample beyond what was taken before
+    figures     metric -> value, better, bounds, detail (by column or pair), verdict
+    margins     column -> labels, real, synthetic: shares of the test and the synthetic rows
+    complaints  what was odd about the table, in words
+    privacy     claimed, proved, summary, spends, unprotected
+    provenance  versions, processor, commit, time
+    generator_code  a hash of the generator's file, if it is not ours
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import pandas as pd
+from threadpoolctl import ThreadpoolController
+
+from copula_shirley.errors import ShirleyError
+from copula_shirley.evaluation.comparison import Comparison
+from copula_shirley.evaluation.metrics.marginals import shares
+from copula_shirley.evaluation.metrics.registry import known_metrics, measured, verdict
+from copula_shirley.evaluation.result import jsonable
+from copula_shirley.experiments.datasets import Dataset, DatasetError, load_dataset
+from copula_shirley.experiments.folds import Fold, fold_of
+from copula_shirley.experiments.generators.candidates import code_of, find_candidate
+from copula_shirley.experiments.run.synthesis import Skip
+from copula_shirley.experiments.specs import Run
+from copula_shirley.schema.schema import Schema
+
+Row = dict[str, Any]
+#: Parts of a metric's breakdown that are kept; triples of columns are too many.
+KEPT = ("columns", "pairs", "classes", "interval", "note", "target", "model", "guessing the mean")
+
+
+#: The numerical libraries of this process, where they were looked for beforehand.
+pools: ThreadpoolController | None = None
+
+
+class TableError(ShirleyError):
+    """A generator returned something else than the table that it was asked for."""
+
+
+def execute(run: Run, provenance: Mapping[str, Any]) -> tuple[Row, pd.DataFrame | None]:
+    """Do one run; whatever goes wrong ends in the result.
+
+    Returns
+    -------
+    dict, DataFrame or None
+        The result, and the synthetic table if it is to be kept.
+    """
+    about = heading(run, provenance)
+    start = time.perf_counter()
+    try:
+        with limited(run.threads):
+            found, table = _execute(run)
+    except Skip as skip:
+        return {**about, "status": "skipped", "reason": str(skip)}, None
+    except Exception as error:
+        why, text = f"{type(error).__name__}: {error}", traceback.format_exc()
+        failed = {"status": "failed", "reason": why[:1000], "traceback": text[-8000:]}
+        return {**about, **failed, "seconds": {"total": time.perf_counter() - start}}, None
+    found["seconds"]["total"] = time.perf_counter() - start
+    row: Row = jsonable({**about, "status": "done", **found})
+    return row, table if run.keep_table else None
+
+
+def limited(threads: int) -> AbstractContextManager[Any]:
+    """Numerical libraries take so many threads.
+
+    Those that do so already are left alone: OpenBLAS, told anything at all after a fork, starts its
+    threads again, and these turn in circles while they wait.
+    """
+    known = pools or ThreadpoolController()
+    if all(pool["num_threads"] == threads for pool in known.info()):
+        return nullcontext()
+    limits: AbstractContextManager[Any] = known.limit(limits=threads)
+    return limits
+
+
+def heading(run: Run, provenance: Mapping[str, Any]) -> Row:
+    """What every result begins with, however the run ended."""
+    return {
+        "run": run.to_dict(),
+        "id": run.id,
+        "provenance": dict(provenance),
+        "generator_code": code_of(run.use),
+    }
+
+
+def _execute(run: Run) -> tuple[Row, pd.DataFrame]:
+    clock = Clock()
+    dataset = _dataset(run)
+    beside = clock.taken("data")
+    fold = fold_of(dataset, run)
+    beside |= clock.taken("fold")
+    candidate = find_candidate(run.use)
+    made = candidate.synthesize(fold, run)
+    table = checked(made.table, fold)
+    clock = Clock()
+    comparison = compared(table, fold, run)
+    figures = score(comparison, run.metrics)
+    seconds = {**made.seconds, **clock.taken("evaluate")}
+    margins = shares(comparison)
+    return {
+        "seconds": seconds,
+        "beside": {**beside, **clock.taken("margins")},
+        "memory": dict(made.memory),
+        "figures": figures,
+        "margins": margins,
+        "complaints": complaints(table, fold.schema),
+        "privacy": dict(made.privacy),
+    }, table
+
+
+class Clock:
+    """Seconds on the wall and of the processor since it was last asked."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def taken(self, name: str) -> dict[str, float]:
+        """Seconds until now, which is when the next ones begin."""
+        wall, cpu = self._wall, self._cpu
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        return {name: self._wall - wall, f"{name}_cpu": self._cpu - cpu}
+
+
+def _dataset(run: Run) -> Dataset:
+    try:
+        return load_dataset(run.dataset)
+    except DatasetError as error:
+        raise Skip(f"the data set is not here: {error}") from None
+
+
+def checked(table: Any, fold: Fold) -> pd.DataFrame:
+    """Refuse what is not the table that was asked for."""
+    if not isinstance(table, pd.DataFrame):
+        raise TableError(f"sample returned a {type(table).__name__}; it must return a DataFrame")
+    wanted, found = list(fold.schema.names), [str(name) for name in table.columns]
+    if sorted(wanted) != sorted(found):
+        lacking = sorted(set(wanted) - set(found))
+        extra = sorted(set(found) - set(wanted))
+        raise TableError(f"wrong columns: {lacking} are lacking, {extra} are not in the schema")
+    if len(table) != fold.rows:
+        raise TableError(f"wrong number of rows: {len(table)}; {fold.rows} were asked for")
+    return table[wanted].reset_index(drop=True)
+
+
+def complaints(table: pd.DataFrame, schema: Schema) -> list[str]:
+    """What a reader should know of a table that is scored all the same."""
+    found = []
+    for column in schema:
+        gaps = int(table[column.name].isna().sum())
+        if gaps and not column.missing:
+            found.append(
+                f"{column.name}: {gaps} of {len(table)} values are missing, "
+                "where the schema allows none"
+            )
+    return found
+
+
+def compared(table: pd.DataFrame, fold: Fold, run: Run) -> Comparison:
+    """A synthetic table beside the rows of its fold."""
+    return Comparison.of(
+        fold.train,
+        fold.test,
+        table,
+        fold.schema,
+        fold.dataset.tasks,
+        int(run.rng("score").integers(2**31)),
+        profile=run.profile,
+        threads=run.threads,
+    )
+
+
+def score(comparison: Comparison, metrics: Iterable[str]) -> Row:
+    """Figures of a synthetic table, of those metrics that apply to the data set."""
+    known = known_metrics()
+    frame = measured(comparison, {name: known[name] for name in metrics})
+    figures = {}
+    for line in frame.to_dict("records"):
+        detail = {key: value for key, value in line["detail"].items() if key in KEPT}
+        figures[str(line["metric"])] = {
+            "value": line["value"],
+            "better": line["better"],
+            "bounds": line["bounds"],
+            "detail": detail,
+            "verdict": verdict(line),
+        }
+    return figures

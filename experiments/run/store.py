@@ -1,0 +1,177 @@
+"""Results in a folder: one file per run, which exists if and only if the run has ended.
+
+Files are written beside their place and moved there, so that a kill at any moment leaves either
+no file or a whole one. A file that cannot be read, or that belongs to another spec, counts as none.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from copula_shirley.experiments.specs import GridError, Run
+from copula_shirley.files.model_file import atomic_path
+
+Row = dict[str, Any]
+STATUSES = ("done", "skipped", "failed", "timeout")
+#: Columns of the tidy frame, before ``metric`` and ``value``.
+AXES = (
+    "dataset",
+    "generator",
+    "variant",
+    "epsilon",
+    "fold",
+    "seed",
+    "folds",
+    "rows",
+    "unit",
+    "profile",
+    "use",
+)
+#: Columns of the tidy frame that say where a figure came from.
+ORIGIN = ("commit", "dirty", "time", "made_by", "id")
+
+
+class Store:
+    """The results of a grid."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Have the folder to oneself while runs are made; what a kill left half-written goes."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / ".lock").open("w", encoding="ascii")
+        except OSError as error:
+            reason = error.strerror or error
+            raise GridError(f"results ({str(self.folder)!r}) cannot be made: {reason}") from None
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise GridError(
+                    f"results ({str(self.folder)!r}) are being made by another runner; wait for it "
+                    "or name another folder"
+                ) from None
+            for rest in self.folder.glob(".*.partial"):
+                rest.unlink(missing_ok=True)
+            try:
+                yield
+            finally:
+                fcntl.flock(lock, fcntl.LOCK_UN)  # a process that we forked may have the file, too
+
+    def path(self, run: Run) -> Path:
+        """The file of a run."""
+        return self.folder / f"{run.id}.json"
+
+    def table_path(self, run: Run) -> Path:
+        """The synthetic table of a run whose table is kept."""
+        return self.folder / f"{run.id}.parquet"
+
+    def get(self, run: Run) -> Row | None:
+        """The result of a run, or None if it has not ended."""
+        row = _read(self.path(run))
+        if row is None or row.get("id") != run.id or row.get("status") not in STATUSES:
+            return None
+        lacking = ("figures", "seconds", "memory") if row["status"] == "done" else ("reason",)
+        if "run" not in row or any(part not in row for part in lacking):
+            return None
+        if run.keep_table and row["status"] == "done" and not self.table_path(run).is_file():
+            return None
+        return row
+
+    def put(self, run: Run, row: Row, table: pd.DataFrame | None = None) -> None:
+        """Keep a result; the table first, so that it is there when the result is."""
+        if table is not None:
+            with atomic_path(self.table_path(run)) as partial:
+                table.to_parquet(partial)
+        with atomic_path(self.path(run)) as partial:
+            _write(partial, row)
+
+    def leave(self, run: Run, row: Row, table: pd.DataFrame | None = None) -> None:
+        """Put a result down for somebody who waits, and who looks whether it is whole.
+
+        Nothing is forced to the disk: if the machine stops now, nobody waits any more.
+        """
+        if table is not None:
+            table.to_parquet(self.table_path(run))
+        _write(self.path(run), row)
+
+    def forget(self, run: Run) -> None:
+        """Take back a result, so that the run is made again."""
+        self.path(run).unlink(missing_ok=True)
+        self.table_path(run).unlink(missing_ok=True)
+
+    def rows(self, runs: Iterable[Run]) -> list[Row]:
+        """The results of those runs that have ended."""
+        return [row for row in map(self.get, runs) if row is not None]
+
+
+def _write(path: Path, row: Row) -> None:
+    path.write_text(json.dumps(row, allow_nan=False), encoding="utf-8")
+
+
+def _read(path: Path) -> Row | None:
+    try:
+        row = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def tidy(rows: Iterable[Row]) -> pd.DataFrame:
+    """One line per run and figure; a run that is not done has one line without a figure.
+
+    Columns: those of ``AXES``, ``settings`` (JSON), ``status``, ``reason``, ``claimed``,
+    ``proved``, where it came from (``commit``, ``dirty``, ``time``, ``made_by``, ``id``),
+    ``metric``, ``value``. Seconds and megabytes are figures too: ``fit_seconds``,
+    ``sample_seconds``, ``evaluate_seconds``, ``fit_megabytes``, ``sample_megabytes``.
+    """
+    lines = []
+    for row in rows:
+        axes = {name: row["run"][name] for name in AXES}
+        privacy = row.get("privacy", {})
+        about = {
+            **axes,
+            "settings": json.dumps(row["run"]["settings"], sort_keys=True),
+            "status": row["status"],
+            "reason": row.get("reason", ""),
+            "claimed": privacy.get("claimed", ""),
+            "proved": privacy.get("proved", ""),
+            **_origin(row),
+        }
+        figures = figures_of(row)
+        lines += [{**about, "metric": name, "value": value} for name, value in figures.items()]
+        if not figures:
+            lines.append({**about, "metric": "", "value": None})
+    columns = [*AXES, "settings", "status", "reason", "claimed", "proved", *ORIGIN]
+    return pd.DataFrame(lines, columns=[*columns, "metric", "value"])
+
+
+def _origin(row: Row) -> dict[str, Any]:
+    """Where a result came from, as texts; ``made_by`` has all versions and the processor."""
+    made_by = row.get("provenance", {})
+    versions = {"Python": made_by.get("python", ""), **made_by.get("versions", {})}
+    words = [f"{name} {version}" for name, version in versions.items() if version]
+    return {
+        **{name: made_by.get(name, "") for name in ("commit", "dirty", "time")},
+        "made_by": ", ".join([*words, *filter(None, [made_by.get("processor", "")])]),
+        "id": row.get("id", ""),
+    }
+
+
+def figures_of(row: Row) -> dict[str, float]:
+    """All numbers of a finished run by name."""
+    if row["status"] != "done":
+        return {}
+    figures = {name: figure["value"] for name, figure in row["figures"].items()}
+    figures |= {f"{name}_seconds": seconds for name, seconds in row["seconds"].items()}
+    return figures | {f"{name}_megabytes": size / 2**20 for name, size in row["memory"].items()}

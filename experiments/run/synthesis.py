@@ -1,0 +1,73 @@
+"""What a candidate makes of a fold: a table, what it took, what was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pandas as pd
+
+from copula_shirley.experiments.folds import Fold
+from copula_shirley.experiments.specs import Run
+
+
+class Skip(Exception):  # noqa: N818  (no error: a recorded reason)
+    """A run that is left out on purpose; the text is the reason."""
+
+
+@dataclass(frozen=True, eq=False)
+class Synthesis:
+    """A synthetic table and what it took.
+
+    Parameters
+    ----------
+    table : DataFrame
+    seconds, memory : mapping
+        Of ``fit`` and ``sample``, apart; ``fit_cpu`` and ``sample_cpu`` are seconds of the
+        processor, which other work on the machine hardly changes; memory is the peak beyond what
+        was taken before.
+    privacy : mapping
+        ``claimed``, ``proved`` and ``summary``, in words, and what else the ledger says.
+    """
+
+    table: pd.DataFrame
+    seconds: Mapping[str, float]
+    memory: Mapping[str, int]
+    privacy: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Candidate(Protocol):
+    """Something that makes a synthetic table from a fold."""
+
+    def synthesize(self, fold: Fold, run: Run) -> Synthesis:
+        """Fit on the training rows, draw as many rows as there are."""
+
+
+def resolved(run: Run, fold: Fold) -> dict[str, Any]:
+    """The settings of a run; ``$binary`` becomes the data set's column, or nothing."""
+    settings: dict[str, Any] = {}
+    for name, value in run.settings:
+        if isinstance(value, str) and value.startswith("$"):
+            target = fold.dataset.tasks.get(value[1:])
+            if target is not None:
+                settings[name] = target
+            continue
+        settings[name] = list(value) if isinstance(value, tuple) else value
+    return settings
+
+
+def by_its_word(run: Run, promised: bool, claim: str = "epsilon {epsilon:g}") -> dict[str, Any]:
+    """What a generator that keeps no ledger promises: we know of no proof."""
+    claimed = "nothing"
+    if promised and run.epsilon is not None:
+        claimed = f"{claim.format(epsilon=run.epsilon)}, by its own word"
+    why = "not known: it keeps no ledger, and its code was not reviewed by us"
+    proved = "not known" if claimed != "nothing" else "nothing"
+    return {
+        "claimed": claimed,
+        "proved": proved,
+        "summary": [["claimed", claimed], ["proved", why if proved == "not known" else proved]],
+        "spends": [],
+        "unprotected": [],
+    }

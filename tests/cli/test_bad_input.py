@@ -1,0 +1,491 @@
+"""Tables, schemas, grids and command lines that nobody means: one error, one line, no harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from commands import memory_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tallies import Tally
+
+from copula_shirley import Column, Schema, ShirleyError, read_table
+from copula_shirley.baselines import DPHistogram
+from copula_shirley.cli import main as cli
+from copula_shirley.experiments.specs import Grid
+from copula_shirley.rows.tables import MOST_COLUMNS, escaped, write_table
+from copula_shirley.schema.schema import LARGEST_YAML, load_yaml
+
+pytestmark = pytest.mark.evidence
+
+MANY = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
+)
+#: Pieces that files are made of, so that parsers get past their first line.
+CSV_PIECES = st.sampled_from(
+    [
+        "a",
+        "b",
+        ",",
+        "\n",
+        "\r\n",
+        "\r",
+        '"',
+        "1",
+        "-1",
+        "0x1",
+        "1e999",
+        "NaN",
+        "inf",
+        "é",
+        "\x00",
+        "\ufeff",
+        "\t",
+        ";",
+        "=1+1",
+        " ",
+        "'",
+        "true",
+        "2020-01-01",
+        "007",
+        "9" * 400,
+        "\u2028",
+    ]
+)
+YAML_PIECES = st.sampled_from(
+    [
+        "columns:",
+        "format: 1",
+        "a:",
+        " ",
+        "  ",
+        "\n",
+        "\t",
+        "- ",
+        "{",
+        "}",
+        "[",
+        "]",
+        "kind: integer",
+        "minimum: 0",
+        "maximum: 1",
+        "&x ",
+        "*x",
+        "<<: *x",
+        "!!python/object:os.system",
+        "!!binary x",
+        "? ",
+        ": ",
+        "|",
+        ">",
+        "'",
+        '"',
+        "\x00",
+        "\ufeff",
+        "0x" + "f" * 9000,
+        "9" * 5000,
+        ".inf",
+        "~",
+        "2020-13-45",
+        "1e999",
+        "é",
+        "\\ud800",
+        "datasets: [made]",
+        "generators: {uniform: }",
+        "#",
+        "categories: [a, b]",
+        "kind: categorical",
+        "person: {column: p}",
+        "---",
+        "...",
+    ]
+)
+
+
+@MANY
+@given(pieces=st.lists(CSV_PIECES, max_size=60), raw=st.binary(max_size=4))
+def test_any_csv_file_is_a_table_or_one_error(
+    tmp_path: Path, tally: Tally, pieces: list[str], raw: bytes
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("".join(pieces).encode() + raw)
+    tally.bad_input()
+    for schema in (None, Schema((Column("a", "integer", minimum=0, maximum=9),))):
+        try:
+            table = read_table(path, schema)
+        except ShirleyError:
+            continue
+        assert isinstance(table, pd.DataFrame)
+        try:
+            draft = Schema.draft(table)
+            assert Schema.from_yaml(draft.to_yaml()) == draft
+        except ShirleyError:
+            continue
+
+
+@MANY
+@given(data=st.data())
+def test_any_parquet_file_is_a_table_or_one_error(
+    tmp_path: Path, tally: Tally, data: st.DataObject
+) -> None:
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"a": [1, 2, None], "b": ["x", "y", None]}).to_parquet(path)
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, max(len(content) - 1, 0)))
+        content[place : place + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=9))
+    path.write_bytes(content)
+    tally.bad_input()
+    try:
+        table = read_table(path)
+    except ShirleyError:
+        return
+    assert isinstance(table, pd.DataFrame)
+
+
+@MANY
+@given(pieces=st.lists(YAML_PIECES, max_size=40), raw=st.binary(max_size=3))
+def test_any_yaml_file_is_a_schema_or_one_error(
+    tmp_path: Path, tally: Tally, pieces: list[str], raw: bytes
+) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_bytes("".join(pieces).encode() + raw)
+    tally.bad_input()
+    for read in (Schema.read, Grid.read):
+        try:
+            read(path)
+        except ShirleyError as error:
+            line = str(error)
+            assert len(line) < 3000
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@MANY
+@given(data=st.data())
+def test_any_value_at_any_place_of_a_schema_is_one_error_or_fits(
+    tally: Tally, data: st.DataObject
+) -> None:
+    entry = json.loads(
+        '{"format": 1, "person": {"column": "p", "max_rows": 2}, "columns": {'
+        '"a": {"kind": "integer", "minimum": 0, "maximum": 9, "cells": 3, "special": [0]},'
+        '"b": {"kind": "categorical", "categories": ["x", "y"], "other": "x"},'
+        '"c": {"kind": "continuous", "minimum": 0, "maximum": 1, "resolution": 0.1},'
+        '"d": {"kind": "datetime", "minimum": "2020-01-01", "maximum": "2021-01-01",'
+        ' "resolution": "1D", "format": "%Y"}}}'
+    )
+    place: Any = entry
+    while True:
+        key = data.draw(st.sampled_from(sorted(place)))
+        if not isinstance(place[key], dict) or data.draw(st.booleans()):
+            break
+        place = place[key]
+    place[key] = data.draw(VALUES)
+    tally.bad_input()
+    try:
+        schema = Schema.from_dict(entry)
+        assert all(column.size > 0 for column in schema)
+    except ShirleyError:
+        return
+    assert Schema.from_yaml(schema.to_yaml()) == schema
+
+
+# -- sizes -----------------------------------------------------------------------------
+
+
+def laughs(levels: int) -> str:
+    """Each line says nine times what the one before says."""
+    lines = ["a0: &a0 [x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, levels)]
+    return "\n".join(lines)
+
+
+HUGE_YAML = {
+    "a billion laughs": laughs(12),
+    "deep": "[" * 20_000,
+    "a large hexadecimal": "columns: {a: {kind: integer, minimum: 0x" + "f" * 100_000 + "}}",
+    "100 MB": "columns: [" + "x, " * 33_000_000 + "]",
+}
+
+
+@pytest.mark.parametrize("text", HUGE_YAML.values(), ids=HUGE_YAML)
+def test_huge_yaml_is_refused_in_little_memory(tmp_path: Path, tally: Tally, text: str) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(text, encoding="utf-8")
+    tally.bad_input()
+    for read in (Schema.read, Grid.read):
+        megabytes, line = memory_of(lambda read=read: read(path))
+        assert "Error" in line and len(line) < 3000
+        assert megabytes < 150
+
+
+def test_an_alias_that_says_little_is_allowed() -> None:
+    text = "columns: {a: &a {kind: integer, minimum: 0, maximum: 9}, b: *a}"
+    assert Schema.from_yaml(text).names == ("a", "b")
+    assert load_yaml("x: &y [1, 2]\nz: *y") == {"x": [1, 2], "z": [1, 2]}
+    assert LARGEST_YAML >= 2**20
+
+
+def test_absurd_tables_are_refused_in_little_memory(tmp_path: Path, tally: Tally) -> None:
+    wide, field, rows = (tmp_path / name for name in ("wide.csv", "field.csv", "rows.parquet"))
+    wide.write_text(",".join(map(str, range(MOST_COLUMNS + 1))) + "\n", encoding="ascii")
+    field.write_bytes(b"a,b\n" + b"x" * 60_000_000 + b",1\n")
+    with pq.ParquetWriter(rows, pa.schema([("a", pa.int8())])) as writer:
+        for _ in range(11):
+            run = pa.array(np.zeros(10**8, dtype=np.int8))
+            writer.write_table(pa.table({"a": run}), row_group_size=10**8)
+    assert rows.stat().st_size < 10**7
+    for path, reason in ((wide, "at most 10,000"), (field, "131,072"), (rows, "1,000,000,000")):
+        tally.bad_input()
+        megabytes, line = memory_of(lambda path=path: read_table(path))
+        assert reason in line or "16,777,216" in line
+        assert megabytes < 120
+
+
+# -- the command line ------------------------------------------------------------------
+
+NAMES = [
+    "absent.csv",
+    "",
+    ".",
+    "folder.csv",
+    "fifo.csv",
+    "socket.csv",
+    "broken.csv",
+    "loop.csv",
+    "/dev/zero",
+    "/dev/null",
+    "/dev/full",
+    "/proc/self/mem",
+    "/proc/1/mem",
+    "new\nline.csv",
+    "[red]x[/].csv",
+    "--dash.csv",
+    "-o",
+    "x" * 300 + ".csv",
+    "\udcff.csv",
+    "data.csv",
+    "data.csv/x.csv",
+    "schema.yaml",
+    "model.shirley",
+    "absent/x.csv",
+    "out.csv",
+    "out.parquet",
+    "link.csv",
+    "~",
+    "*.csv",
+    "\x1b[31m.csv",
+    "é.csv",
+]
+ODD_VALUES = [
+    "",
+    "0",
+    "-1",
+    "1",
+    "nan",
+    "inf",
+    "1e999",
+    "9" * 400,
+    "none",
+    "x=y",
+    "age=1",
+    "age=9..1",
+    "[",
+    "{a: *b}",
+    "\n",
+    "\udcff",
+    "[bold]",
+    "../x",
+    "None",
+    "job=arts",
+    "=",
+    "é",
+]
+OPTIONS = [
+    "-o",
+    "--schema",
+    "--model",
+    "--epsilon",
+    "--delta",
+    "--seed",
+    "-n",
+    "--given",
+    "--set",
+    "--target",
+    "--truncation",
+    "--missing",
+    "--person",
+    "--plot",
+    "--json",
+    "--save-model",
+    "--threads",
+    "--split",
+    "--escape-formulas",
+    "--show-values",
+    "--nonsense",
+    "-q",
+    "--domain",
+    "--encoder",
+    "--on-unknown",
+]
+WORDS = st.sampled_from(NAMES) | st.sampled_from(ODD_VALUES) | st.sampled_from(OPTIONS)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with a table, its schema, a model, and things that are no files."""
+    table = pd.DataFrame({"age": [20, 30, 40, 50] * 5, "job": ["arts", "law"] * 10})
+    table.to_csv(tmp_path / "data.csv", index=False)
+    schema = Schema.draft(table)
+    known = [replace(c, provenance="declared", source="the test") for c in schema]
+    schema = Schema(tuple(known))
+    (tmp_path / "schema.yaml").write_text(schema.to_yaml())
+    DPHistogram(random_state=0).fit(table, schema).save(tmp_path / "model.shirley")
+    (tmp_path / "folder.csv").mkdir()
+    os.mkfifo(tmp_path / "fifo.csv")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(tmp_path / "socket.csv"))
+    (tmp_path / "broken.csv").symlink_to("nowhere.csv")
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    (tmp_path / "link.csv").symlink_to("data.csv")
+    return tmp_path
+
+
+def listing(folder: Path) -> dict[str, bytes | str]:
+    return {
+        path.name: path.read_bytes() if path.is_file() and not path.is_symlink() else "special"
+        for path in folder.iterdir()
+    }
+
+
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+)
+@given(
+    command=st.sampled_from(
+        ["schema", "fit", "sample", "synthesize", "inspect", "plan", "evaluate"]
+    ),
+    words=st.lists(WORDS, max_size=5),
+    whole=st.booleans(),
+)
+def test_any_command_line_is_done_or_one_error(
+    place: Path, tally: Tally, command: str, words: list[str], whole: bool
+) -> None:
+    """``whole`` puts what the command needs in front, so that the odd words get further."""
+    needed = {
+        "schema": ["data.csv"],
+        "fit": ["data.csv", "--model", "uniform", "-o", "m"],
+        "sample": ["model.shirley", "-n", "3", "-o", "out.csv"],
+        "synthesize": ["data.csv", "--model", "uniform", "-n", "3", "-o", "out.csv"],
+        "inspect": ["model.shirley"],
+        "plan": ["schema.yaml", "-n", "10"],
+        "evaluate": ["data.csv"],
+    }
+    line = [command, *(needed[command] if whole else []), *words]
+    before = listing(place)
+    code, errors = called(place, line)
+    tally.bad_input()
+    assert code in (0, 1, 2), (line, errors)
+    assert "Traceback" not in errors and "internal error" not in errors, (line, errors)
+    after = listing(place)
+    if code == 2:
+        lines = [text for text in errors.splitlines() if text.startswith("error: ")]
+        assert len(lines) == 1 or "Usage" in errors or not errors, (line, errors)
+        assert after == before, (line, errors)
+    for name in set(after) - set(before):
+        assert not name.endswith(".partial"), line
+        (place / name).unlink()
+    for name, content in before.items():
+        if name in ("data.csv", "schema.yaml", "model.shirley") and after[name] != content:
+            assert name in line, "an input was changed that nobody named"
+            (place / name).write_bytes(content)  # type: ignore[arg-type]
+        if content == "special" and after.get(name) != "special":
+            (place / name).unlink()
+            (place / name).symlink_to("nowhere.csv")
+
+
+def called(folder: Path, words: list[str]) -> tuple[int, str]:
+    """The command in this process: its exit code and its messages."""
+    with pytest.MonkeyPatch.context() as patch:
+        capture = open(folder.parent / "messages", "w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", ["shirley", *words])
+        patch.setattr(sys, "stdout", open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        patch.setattr(sys, "stderr", capture)
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = int(str(stop.code or 0))
+        finally:
+            sys.stdout.close()
+        capture.seek(0)
+        text = capture.read()
+        capture.close()
+    return code, text
+
+
+def test_no_error_quotes_a_private_value(place: Path, tally: Tally) -> None:
+    for column, value in (("age", "quarry4711"), ("job", "quarry4711")):
+        table = pd.read_csv(place / "data.csv").astype(object)
+        table.loc[3, column] = value
+        table.to_csv(place / "bad.csv", index=False)
+        words = ["bad.csv", "--schema", "schema.yaml", "--model", "uniform", "-o", "out.csv"]
+        tally.bad_input()
+        code, errors = called(place, ["synthesize", *words])
+        assert code == 2 and "quarry4711" not in errors and repr(column) in errors
+        code, errors = called(place, ["synthesize", *words, "--show-values"])
+        assert code == 2 and "quarry4711" in errors
+
+
+# -- formulas --------------------------------------------------------------------------
+
+
+def test_formulas_are_quoted_by_hand(tmp_path: Path) -> None:
+    table = pd.DataFrame(
+        {
+            "=x": ["=1+1", "-5 to 0", "plain", None],
+            "n": [-1, 2, -3, 4],
+            "t": ["\ta", "\rb", "@c", "+d"],
+        }
+    )
+    write_table(tmp_path / "t.csv", [table], "csv", lambda _: None, escape_formulas=True)
+    again = pd.read_csv(tmp_path / "t.csv", keep_default_na=False)
+    assert list(again) == ["'=x", "n", "t"]
+    assert again["'=x"].tolist() == ["'=1+1", "'-5 to 0", "plain", ""]
+    assert again["n"].tolist() == [-1, 2, -3, 4]
+    assert again["t"].tolist() == ["'\ta", "'\rb", "'@c", "'+d"]
+    write_table(tmp_path / "p.csv", [table], "csv", lambda _: None)
+    assert "'" not in (tmp_path / "p.csv").read_text(encoding="utf-8")
+    assert escaped(table[["n"]]).equals(table[["n"]])
+
+
+def test_the_command_escapes_formulas_or_says_so(place: Path) -> None:
+    schema = Schema((Column("sum", "categorical", categories=("=1+1", "@x")),))
+    table = pd.DataFrame({"sum": ["=1+1", "@x"] * 5})
+    DPHistogram(random_state=0).fit(table, schema).save(place / "f.shirley")
+    words = ["sample", "f.shirley", "-n", "20", "-o", "out.csv"]
+    code, errors = called(place, words)
+    assert code == 0 and errors.count("--escape-formulas") == 1
+    assert set(pd.read_csv(place / "out.csv")["sum"]) == {"=1+1", "@x"}
+    code, errors = called(place, [*words, "--escape-formulas"])
+    assert code == 0 and "--escape-formulas" not in errors
+    assert set(pd.read_csv(place / "out.csv")["sum"]) == {"'=1+1", "'@x"}

@@ -1,0 +1,459 @@
+"""Kills, full disks and closed streams: the old file or the new one, whole, and nothing else."""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import Command, Ended
+from tallies import Tally
+
+from copula_shirley import ArtefactError, CopulaShirley, PrivateVine, Schema, load
+from copula_shirley.baselines import DPHistogram
+from copula_shirley.cli import main as cli
+from copula_shirley.files.atomic import YOUNG, atomic_path
+from copula_shirley.publish.card_page import read_page
+
+pytestmark = pytest.mark.evidence
+
+MAIN = "from copula_shirley.cli.main import main; main()"
+FIT = "fit data.csv --schema schema.yaml --model dp-histogram --seed 1 -o out.shirley"
+SAMPLE = "sample model.shirley --seed 1 -n 300000 -o out.csv"
+SYNTHESIZE = (
+    "synthesize data.csv --schema schema.yaml --model dp-histogram --seed 1 -n 200000 -o out.csv"
+)
+COMMANDS = {"fit": FIT, "sample": SAMPLE, "synthesize": SYNTHESIZE}
+OLD = b"what stood here before"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(
+        {"age": rng.integers(18, 90, 20_000), "job": rng.choice(["arts", "law"], 20_000)}
+    )
+    table.to_csv(tmp_path / "data.csv", index=False)
+    schema = Schema.draft(table)
+    known = [replace(c, provenance="declared", source="the test") for c in schema]
+    schema = Schema(tuple(known))
+    (tmp_path / "schema.yaml").write_text(schema.to_yaml())
+    DPHistogram(random_state=0).fit(table, schema).save(tmp_path / "model.shirley")
+    return tmp_path
+
+
+def output_of(words: str) -> str:
+    return words.split()[words.split().index("-o") + 1]
+
+
+def run_in(folder: Path, words: str, **options: Any) -> Ended:
+    return Command(folder, [*words.split(), "-q"], **options).ended()
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file; cards, which hold the time of making, only need to be whole."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for name in [name for name in files if name.endswith(".card.html")]:
+        assert read_page(folder / name)
+        del files[name]
+    return files
+
+
+# -- signals ---------------------------------------------------------------------------
+
+
+def signalled(folder: Path, words: str, number: signal.Signals, moment: float) -> Ended:
+    """A command that gets a signal so many seconds after it began."""
+    command = Command(folder, [*words.split(), "-q"]).ready()
+    time.sleep(moment)
+    os.kill(command.pid, number)  # of our own child, which nobody has waited for yet
+    return command.ended()
+
+
+def duration(folder: Path, words: str) -> float:
+    """Seconds that the command takes; its output is the reference."""
+    command = Command(folder, [*words.split(), "-q"]).ready()
+    start = time.monotonic()
+    assert command.ended().code == 0
+    return time.monotonic() - start
+
+
+def signals_survived(
+    folder: Path, words: str, numbers: list[signal.Signals], tally: Tally, seed: int
+) -> None:
+    target = folder / output_of(words)
+    lasts = duration(folder, words)
+    new = target.read_bytes()
+    target.write_bytes(OLD)
+    before = content(folder)
+    chance = random.Random(seed)
+    for i, number in enumerate(numbers):
+        # spread over the run, a little beyond its end
+        moment = lasts * 1.05 * (i + chance.random()) / len(numbers)
+        done = signalled(folder, words, number, moment)
+        code, errors = done.code, done.err
+        tally.fault()
+        after = content(folder)
+        found = after.pop(target.name)
+        assert found in (OLD, new), "half a file"
+        assert b"Traceback" not in errors and b"internal" not in errors
+        rest = set(after) - set(before)
+        if number == signal.SIGKILL:
+            assert code in (0, -signal.SIGKILL)
+            assert all(name.endswith((".partial", ".old")) for name in rest)
+            for name in rest:
+                (folder / name).unlink()
+        else:
+            assert code in (0, 128 + number), errors
+            assert not rest, "an unfinished file stays"
+            assert found == new if code == 0 else True
+            assert errors.count(b"\n") == (1 if code == 130 else 0), errors
+            if found == OLD and code == 130:
+                assert b"nothing was written" in errors
+        target.write_bytes(OLD)
+        tally.survived()
+    assert content(folder) == before
+
+
+def test_a_signal_leaves_the_old_file_or_the_new_one(folder: Path, tally: Tally) -> None:
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+    signals_survived(folder, SAMPLE, numbers, tally, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_at_any_moment_leaves_the_old_file_or_the_new_one(
+    folder: Path, tally: Tally, name: str, number: signal.Signals
+) -> None:
+    signals_survived(folder, COMMANDS[name], [number] * 10, tally, seed=number)
+
+
+def test_what_a_kill_left_goes_with_the_next_write(tmp_path: Path) -> None:
+    dead, young, other = (
+        tmp_path / ".out.csv.00000000.partial",
+        tmp_path / ".out.csv.11111111.partial",
+        tmp_path / ".out.csv.gz.22222222.partial",
+    )
+    for path in (dead, young, other):
+        path.write_text("half")
+    os.utime(dead, (0, 0))
+    os.utime(other, (0, 0))
+    held = tmp_path / ".out.csv.abc.partial"
+    with atomic_path(tmp_path / "out.csv") as mine:
+        mine.write_text("first")
+        os.utime(mine, (0, 0))  # old, but a living process holds its lock
+        with atomic_path(tmp_path / "out.csv") as second:
+            second.write_text("second")
+        assert mine.exists()
+    assert (tmp_path / "out.csv").read_text() == "first"
+    assert not dead.exists() and not held.exists()
+    assert young.exists() and other.exists()
+    assert YOUNG >= 1
+
+
+# -- a full disk -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KB, if one can be mounted."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    if os.geteuid() or subprocess.run(words, capture_output=True, check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_full_disk_leaves_the_old_file(
+    folder: Path, small_disk: Path, suffix: str, tally: Tally
+) -> None:
+    target = small_disk / f"out{suffix}"
+    target.write_bytes(OLD)
+    done = run_in(folder, f"sample model.shirley -n 200000 -o {target}")
+    tally.fault()
+    assert done.code == 2
+    assert done.err.decode() == (
+        f"error: {str(target)!r} cannot be written: No space left on device\n"
+    )
+    assert content(small_disk) == {target.name: OLD}
+    tally.survived()
+
+
+class Full:
+    """Lets ``left`` writes and openings for writing pass and fails from then on."""
+
+    def __init__(self, left: int, code: int) -> None:
+        self.left, self.code, self.raised = left, code, 0
+
+    def spend(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            self.raised += 1
+            raise OSError(self.code, os.strerror(self.code))
+
+
+def break_disk(monkeypatch: pytest.MonkeyPatch, full: Full) -> None:
+    """Every write through Python, every flush, mode change and move asks ``full`` first."""
+    opened = builtins.open
+
+    def open_(file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
+        handle = opened(file, mode, *args, **options)
+        if not set(mode) & set("wax+"):
+            return handle
+        try:
+            full.spend()
+        except OSError:
+            handle.close()
+            raise
+        write = handle.write
+
+        class Writer:
+            def write(self, data: Any) -> Any:
+                full.spend()
+                return write(data)
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(handle, name)
+
+            def __enter__(self) -> Writer:
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                handle.close()
+
+            def __iter__(self) -> Any:
+                return iter(handle)
+
+        return Writer()
+
+    monkeypatch.setattr(builtins, "open", open_)
+    monkeypatch.setattr("io.open", open_)
+    for name in ("fsync", "replace", "chmod"):
+        real = getattr(os, name)
+
+        def step(*args: Any, real: Callable[..., Any] = real, **options: Any) -> Any:
+            full.spend()
+            return real(*args, **options)
+
+        monkeypatch.setattr(os, name, step)
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_error_at_every_write_in_turn_leaves_the_old_file(
+    folder: Path,
+    name: str,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tally: Tally,
+) -> None:
+    words = COMMANDS[name].replace("200000", "30").replace("300000", "30")
+    monkeypatch.chdir(folder)
+    target = folder / output_of(words)
+    target.write_bytes(OLD)
+    before = content(folder)
+    for left in range(100):
+        full = Full(left, code)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["shirley", *words.split(), "-q"])
+            break_disk(patch, full)
+            try:
+                cli.main()
+                ended = 0
+            except SystemExit as stop:
+                ended = int(str(stop.code))
+        if not full.raised:
+            assert ended == 0
+            break
+        tally.fault()
+        line = capsys.readouterr().err
+        if ended == 0:  # the folder's flush after the move: the new file is in its place
+            assert target.read_bytes() != OLD
+            target.write_bytes(OLD)
+        else:
+            assert ended == 2 and line.count("\n") == 1, line
+            assert any(repr(target.name + end) in line for end in ("", ".card.html")), line
+            assert os.strerror(code) in line
+        assert content(folder) == before
+        tally.survived()
+    assert left >= 3, "no write was seen"
+
+
+def test_a_file_that_may_not_grow_leaves_the_old_one(folder: Path, tally: Tally) -> None:
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+    (folder / "out.csv").write_bytes(OLD)
+    done = run_in(folder, SAMPLE, first=small_files)
+    tally.fault()
+    assert done.code == 2 and done.err.count(b"\n") == 1
+    assert b"'out.csv' cannot be written: File too large" in done.err
+    assert (folder / "out.csv").read_bytes() == OLD
+    assert not list(folder.glob(".*"))
+    tally.survived()
+
+
+# -- inside a fit ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [MemoryError, OSError, KeyboardInterrupt])
+@pytest.mark.parametrize("kind", [CopulaShirley, PrivateVine, DPHistogram])
+def test_a_fit_that_is_stopped_at_any_stage_leaves_no_model(
+    kind: Any, error: type[BaseException], tally: Tally
+) -> None:
+    table = pd.DataFrame({"x": [1, 2, 3, 4] * 20, "y": [0, 1] * 40})
+    schema = Schema.draft(table)
+    stages: list[str] = []
+    fitted = kind(random_state=0).fit(table, schema, progress=lambda stage, _: stages.append(stage))
+    for wanted in range(len(stages)):
+        count = iter(range(len(stages)))
+
+        def stop(_: str, __: float, count: Any = count, wanted: int = wanted) -> None:
+            if next(count) == wanted:
+                raise error
+
+        tally.fault()
+        with pytest.raises(error):
+            fitted.fit(table, schema, progress=stop)
+        if stages[wanted] in ("validate", "done"):  # refused before, or whole already
+            assert len(fitted.sample(3)) == 3
+        else:
+            assert not hasattr(fitted, "ledger_")
+            fitted.fit(table, schema)
+        tally.survived()
+
+
+# -- streams and surroundings ----------------------------------------------------------
+
+ALLOWED = (0, 1, 2)
+
+
+def full() -> int:
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+def unread() -> int:
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["schema data.csv", "inspect model.shirley", "inspect model.shirley --json", "--help"],
+)
+@pytest.mark.parametrize("stream", [full, unread])
+def test_output_that_cannot_be_written(
+    folder: Path, words: str, stream: Callable[[], int], tally: Tally
+) -> None:
+    handle = stream()
+    done = Command(folder, words.split(), out=handle).ended()
+    os.close(handle)
+    tally.fault()
+    assert done.code == (2 if stream is full else 1), done.err
+    assert done.err.count(b"\n") == (1 if stream is full else 0)
+    if stream is full:
+        assert done.err == b"error: standard output: No space left on device\n"
+    tally.survived()
+
+
+@pytest.mark.parametrize("words", ["schema data.csv", "sample model.shirley -n 5 -o out.csv"])
+def test_closed_streams(folder: Path, words: str, tally: Tally) -> None:
+    """The file that is written must not become the closed stream."""
+    done = Command(folder, words.split(), first=close_streams).ended()
+    tally.fault()
+    assert done.code == 0
+    if "out.csv" in words:
+        assert len(pd.read_csv(folder / "out.csv")) == 5
+    tally.survived()
+
+
+def close_streams() -> None:
+    sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
+    for number in range(3):
+        os.close(number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "shell",
+    [
+        "schema data.csv | head -1 > /dev/null; exit ${PIPESTATUS[0]}",
+        "schema data.csv | true; exit ${PIPESTATUS[0]}",
+        "schema data.csv > /dev/full",
+        "inspect model.shirley --json > /dev/full",
+        "inspect model.shirley > /dev/full",
+        "inspect model.shirley | true; exit ${PIPESTATUS[0]}",
+        "schema data.csv >&-",
+        "inspect model.shirley >&- 2>&-",
+        "sample model.shirley -n 5 -o out.csv <&- >&- 2>&-",
+        "schema data.csv < /dev/null 2> /dev/full",
+        "--help | true; exit ${PIPESTATUS[0]}",
+    ],
+)
+def test_closed_and_full_streams(folder: Path, shell: str, tally: Tally) -> None:
+    command = f"{sys.executable} -c '{MAIN}' {shell}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, check=False, timeout=120
+    )
+    tally.fault()
+    assert done.returncode in ALLOWED
+    assert b"Traceback" not in done.stderr and b"internal" not in done.stderr
+    assert b"Exception ignored" not in done.stderr
+    assert done.stderr.count(b"\n") <= 1
+    if "/dev/full" in shell and "2>" not in shell:
+        assert done.returncode == 2 and b"No space left" in done.stderr
+    if "-o out.csv" in shell:
+        assert len(pd.read_csv(folder / "out.csv")) == 5
+    tally.survived()
+
+
+BARE: list[dict[str, str]] = [
+    {},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    {"LC_ALL": "POSIX", "TERM": "dumb"},
+    {"TERM": "nonsense", "COLUMNS": "1"},
+    {"HOME": "/nonexistent", "XDG_CACHE_HOME": "/dev/null", "MPLCONFIGDIR": "/proc/1"},
+    {"TMPDIR": "/nonexistent", "COPULA_SHIRLEY_DATA": "/dev/null"},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env", BARE, ids=str)
+def test_bare_surroundings(tmp_path: Path, env: dict[str, str], tally: Tally) -> None:
+    table = pd.DataFrame({"état": ["é", "日本", "x"] * 30, "n": [i % 7 for i in range(90)]})
+    table.to_csv(tmp_path / "data.csv", index=False)
+    command = [sys.executable, "-c", MAIN, "schema", "data.csv"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
+    tally.fault()
+    assert done.returncode == 0, done.stderr
+    assert Schema.from_yaml(done.stdout.decode("utf-8")) == Schema.draft(table)
+    assert b"Traceback" not in done.stderr
+    tally.survived()
+
+
+def test_a_damaged_model_after_a_power_cut_is_refused(tmp_path: Path) -> None:
+    """What a file system may leave of a file that was not flushed: nothing, or zeros."""
+    for left in (b"", b"\x00" * 4096):
+        (tmp_path / "model.shirley").write_bytes(left)
+        with pytest.raises(ArtefactError, match="not a whole model file"):
+            load(tmp_path / "model.shirley")

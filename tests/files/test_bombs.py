@@ -1,0 +1,314 @@
+"""Small files that want gigabytes or hours: each is one clear error in little memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from card_models import SCHEMA, fitted
+from commands import Command, memory_of
+from tallies import Tally
+
+from copula_shirley import ArtefactError, Column, Schema, SchemaError, load
+from copula_shirley.files.archive import LARGEST_HEADER
+from copula_shirley.files.model_file import HEADER
+from copula_shirley.publish.card_page import card_html, read_page
+from copula_shirley.restoring import MOST_ROWS
+from copula_shirley.rows import tables
+from copula_shirley.rows.tables import read_table
+from copula_shirley.schema.schema import LONGEST_NUMBER, MOST_COLUMNS, load_yaml
+
+pytestmark = pytest.mark.evidence
+
+#: Megabytes that a refusal may take; what is refused wants hundreds to hundreds of thousands.
+LITTLE = 64
+
+
+def changed(source: Path, path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """A model with another header, as somebody writes it who leaves out the digest."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == HEADER:
+                header = json.loads(content)
+                change(header)
+                content = json.dumps(header).encode()
+            new.writestr(name, content)
+    return path
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Saved models by name, each fitted once."""
+    folder = tmp_path_factory.mktemp("saved")
+
+    def model(name: str) -> Path:
+        path = folder / name
+        if not path.exists():
+            fitted(name).save(path)
+        return path
+
+    return model
+
+
+# -- cells and rows --------------------------------------------------------------------
+
+
+def columns_of(count: int, **fields: Any) -> dict[str, Any]:
+    entry = {"kind": "integer", "minimum": 0, "maximum": 10**9, **fields}
+    return {f"c{i}": entry for i in range(count)}
+
+
+def test_cells_of_all_columns_are_bounded_before_any_is_made(tally: Tally) -> None:
+    columns = {**columns_of(120, cells=40_000), "widest": columns_of(1, cells=50_000)["c0"]}
+    tally.bad_input()
+    megabytes, line = memory_of(lambda: Schema.from_dict({"columns": columns}))
+    assert "cells of all columns together (4,850,000) must be at most 1,000,000" in line
+    assert "column 'widest' alone has 50,000" in line
+    assert megabytes < LITTLE
+    assert len(Schema.from_dict({"columns": columns_of(20, cells=50_000)})) == 20
+    listed = tuple(range(600_000))
+    long = tuple(Column(name, "categorical", categories=listed) for name in "ab")
+    with pytest.raises(SchemaError, match="together"):
+        Schema(long)
+
+
+def test_columns_of_a_schema_are_bounded() -> None:
+    columns = columns_of(MOST_COLUMNS + 1, cells=2)
+    with pytest.raises(SchemaError, match=r"columns \(10,001\) must be at most 10,000"):
+        Schema.from_dict({"columns": columns})
+
+
+@pytest.mark.parametrize("name", ["uniform", "private-vine", "dp-histogram"])
+def test_a_small_model_of_many_cells_is_refused(
+    name: str, saved: Callable[[str], Path], tmp_path: Path, tally: Tally
+) -> None:
+    def change(header: dict[str, Any]) -> None:
+        columns = columns_of(120, cells=40_000)
+        header["schema"]["columns"] = columns
+        header["columns"] = list(columns)
+        header["dtypes"] = dict.fromkeys(columns, "int64")
+
+    path = changed(saved(name), tmp_path / "m", change)
+    assert path.stat().st_size < 50_000
+    tally.bad_input()
+    megabytes, line = memory_of(lambda: load(path))
+    assert "cells of all columns together" in line and megabytes < LITTLE
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["uniform", "private-vine", "dp-histogram", "dp-copula", "privbayes", "copula-shirley"],
+)
+def test_the_default_size_of_a_sample_is_bounded(
+    name: str, saved: Callable[[str], Path], tmp_path: Path
+) -> None:
+    for rows in (2**40, MOST_ROWS + 1):
+        path = changed(saved(name), tmp_path / "m", lambda header, n=rows: header.update(rows=n))
+        with pytest.raises(ArtefactError, match=r"its rows \(\d+\) must be 0 to 1,000,000,000"):
+            load(path)
+    load(changed(saved(name), tmp_path / "m", dict.copy))
+
+
+@pytest.mark.parametrize(("name", "noisy"), [("uniform", "1,000"), ("private-vine", r"\d+")])
+def test_the_number_of_rows_is_the_noisy_one(
+    name: str, noisy: str, saved: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = changed(saved(name), tmp_path / "m", lambda header: header.update(rows=10**6))
+    said = rf"rows \(1,000,000\) must be the noisy number, {noisy}"
+    with pytest.raises(ArtefactError, match=said):
+        load(path)
+
+
+# -- YAML ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text", ["1" + ":00" * 2_000_000, "1:2" * 1_000_000, "0x" + "f" * LONGEST_NUMBER, "1" * 4_000]
+)
+def test_long_numbers_of_yaml_take_no_time(text: str) -> None:
+    """Python reads numbers of base 60 by multiplying larger and larger ones, which takes hours."""
+    with pytest.raises(SchemaError, match="a number of more than 1,000 letters"):
+        load_yaml(f"columns: {{x: {text}}}")
+    assert load_yaml("1:00:00") == 3600
+
+
+# -- Parquet -----------------------------------------------------------------------------
+
+
+def zeros(path: Path) -> None:
+    """20,000,000 zeros in less than 100 kB."""
+    run = pa.table({"a": pa.array(np.zeros(10**7, dtype=np.int8))})
+    with pq.ParquetWriter(path, run.schema, compression="zstd") as writer:
+        for _ in range(2):
+            writer.write_table(run, row_group_size=10**7)
+
+
+def one_long_text(path: Path) -> None:
+    """A dictionary of one text, which 20,000 rows point to: 20 GB."""
+    long = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(20_000, dtype=np.int32)), pa.array(["x" * 1_000_000])
+    )
+    pq.write_table(pa.table({"a": long, "b": range(20_000)}), path, store_schema=False)
+
+
+def compressed_text(path: Path) -> None:
+    """Texts of 200 MB that pack into some 10 kB."""
+    texts = pa.array(["x" * 10**8])
+    with pq.ParquetWriter(
+        path,
+        pa.schema([("a", pa.string())]),
+        compression="zstd",
+        use_dictionary=False,
+        write_statistics=False,
+    ) as writer:
+        for _ in range(2):
+            writer.write_table(pa.table({"a": texts}))
+
+
+def nested(path: Path) -> None:
+    kind = pa.int8()
+    for _ in range(20):
+        kind = pa.struct([("a", kind)])
+    pq.write_table(pa.schema([("x", kind)]).empty_table(), path)
+
+
+def lists(path: Path) -> None:
+    pq.write_table(pa.table({"x": [[0] * 1000] * 100}), path)
+
+
+def too_deep(path: Path) -> None:
+    kind = pa.int8()
+    for _ in range(300):
+        kind = pa.struct([("a", kind)])
+    pq.write_table(pa.schema([("x", kind)]).empty_table(), path)
+
+
+def wide(path: Path) -> None:
+    pq.write_table(pa.schema([(f"c{i}", pa.int8()) for i in range(10_001)]).empty_table(), path)
+
+
+def bent_pandas(path: Path) -> None:
+    table = pa.table({"x": [1]}).replace_schema_metadata({"pandas": "[" * 100_000})
+    pq.write_table(table, path)
+
+
+PARQUET = {
+    zeros: "would have 160,000,000 bytes or more in memory; .* at most 134,217,728",
+    one_long_text: "would have 20,0",
+    compressed_text: "would have 200,",
+    nested: "column 'x': holds values of type struct",
+    lists: "column 'x': holds values of type list",
+    too_deep: "not a readable table",
+    wide: "at most 10,000",
+    bent_pandas: "not a readable table",
+}
+
+
+@pytest.mark.parametrize(("make", "said"), PARQUET.items(), ids=[make.__name__ for make in PARQUET])
+def test_a_small_parquet_file_that_says_a_lot_is_refused(
+    make: Callable[[Path], None],
+    said: str,
+    tmp_path: Path,
+    tally: Tally,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tables, "HARMLESS", 2**27, raising=False)  # 128 MB: quicker to make
+    path = tmp_path / "bomb.parquet"
+    make(path)
+    tally.bad_input()
+    megabytes, line = memory_of(lambda: read_table(path))
+    assert line.startswith("SchemaError") and "\n" not in line
+    assert re.search(said, line), line
+    assert megabytes < LITTLE
+
+
+def test_texts_that_repeat_in_a_harmless_file_are_read(tmp_path: Path) -> None:
+    """Dictionaries, gaps, categories and texts beyond a dictionary come as pandas reads them."""
+    path = tmp_path / "t.parquet"
+    texts = [None if i % 7 == 0 else f"text {i % 3}" for i in range(5000)]
+    table = pa.table(
+        {
+            "few": texts,
+            "many": [f"{i}" * 40 for i in range(5000)],
+            "bytes": pa.array([b"x"] * 5000, pa.binary()),
+            "large": pa.array(texts, pa.large_string()),
+            "listed": pa.array(texts).dictionary_encode(),
+            "number": range(5000),
+        }
+    )
+    pq.write_table(table, path, row_group_size=999)
+    pd.testing.assert_frame_equal(read_table(path), pd.read_parquet(path))
+
+
+def test_the_command_refuses_a_bomb_in_one_line(tmp_path: Path) -> None:
+    one_long_text(tmp_path / "bomb.parquet")
+    (tmp_path / "s.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
+    for words in ("schema bomb.parquet", "fit bomb.parquet --schema s.yaml -o m.shirley"):
+        done = Command(tmp_path, words.split()).ended()
+        assert done.code == 2 and done.err.count(b"\n") == 1
+        assert done.err.startswith(b"error: 'bomb.parquet': its table would have 20,0")
+    assert sorted(os.listdir(tmp_path)) == ["bomb.parquet", "s.yaml"]
+
+
+# -- CSV -----------------------------------------------------------------------------------
+
+CSV = {
+    "a million columns": b",".join(b"c%d" % i for i in range(10**6)) + b"\n",
+    "a million columns in a row": b"a,b\n" + b"," * 10**6 + b"\n",
+    "a line that does not end": b"a,b\n1,2\n" + b"x," * 20_000_000,
+    "a quote that does not end": b"a,b\n1,2\n" + b'"' + b"x\n" * 20_000_000,
+    "a name that does not end": b"a" * 40_000_000,
+}
+
+
+@pytest.mark.parametrize("content", CSV.values(), ids=CSV)
+def test_an_absurd_csv_file_is_refused_in_little_memory(
+    content: bytes, tmp_path: Path, tally: Tally
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    tally.bad_input()
+    megabytes, line = memory_of(lambda: read_table(path))
+    assert line.startswith("SchemaError") and "\n" not in line and len(line) < 500
+    assert megabytes < 200
+
+
+# -- cards ---------------------------------------------------------------------------------
+
+
+def test_a_huge_or_odd_page_is_no_card(tmp_path: Path) -> None:
+    page = tmp_path / "c.html"
+    whole = card_html(fitted("uniform").card())
+    page.write_text(whole, encoding="utf-8")
+    assert read_page(page)["whole"]
+    page.write_text(whole.replace("<body", " " * LARGEST_HEADER + "<body"), encoding="utf-8")
+    with pytest.raises(ArtefactError, match=r"c\.html' must have at most 33,554,432 bytes"):
+        read_page(page)
+    for odd in ("[" * 100_000, '{"card": 1, "card": 2}', "1e999", "9" * 10_000):
+        start = whole.index('{"card"')
+        page.write_text(whole[:start] + odd + "</script>", encoding="utf-8")
+        with pytest.raises(ArtefactError, match="is no privacy card"):
+            read_page(page)
+    page.unlink()
+    os.mkfifo(page)
+    with pytest.raises(ArtefactError, match="pipe"):
+        read_page(page)
+
+
+def test_special_values_count_among_the_cells() -> None:
+    special = tuple(range(30_000))
+    with pytest.raises(SchemaError, match=r"two for each special value included\) must be at most"):
+        Schema((Column("x", "integer", minimum=0, maximum=10**6, special=special),))
+    with pytest.raises(SchemaError, match="from 1 to 1,000,000"):
+        Schema((Column("x", "boolean"),), "who", 10**28)

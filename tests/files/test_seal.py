@@ -1,0 +1,69 @@
+"""A model file that was changed anywhere is not read."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from card_models import fitted
+
+from copula_shirley import ArtefactError, load
+from copula_shirley.files.digest import file_sha256, seal_of
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("seal") / "m.shirley"
+    fitted("dp-histogram").save(path)
+    return path
+
+
+def test_a_sealed_file_is_a_zip_and_an_npz(model: Path) -> None:
+    assert seal_of(model) is True
+    with zipfile.ZipFile(model) as file:
+        assert file.comment.startswith(b"sha256:") and file.testzip() is None
+    with np.load(model) as arrays:
+        assert "cumulative_0" in arrays
+
+
+@pytest.mark.parametrize("bit", [0, 3, 7])
+def test_no_byte_can_be_changed(model: Path, tmp_path: Path, bit: int) -> None:
+    whole = model.read_bytes()
+    broken = tmp_path / "broken"
+    for place in range(len(whole)):
+        broken.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << bit)]) + whole[place + 1 :])
+        assert seal_of(broken) is False, place
+        if place % 29 == 0 or place > len(whole) - 100:
+            with pytest.raises(ArtefactError):
+                load(broken)
+
+
+def test_nothing_can_be_cut_off_or_put_in(model: Path, tmp_path: Path) -> None:
+    whole = model.read_bytes()
+    changed = tmp_path / "changed"
+    middle = len(whole) // 2
+    for content in (
+        whole + b"\0",
+        b"\0" + whole,
+        whole[:middle] + b"\0" + whole[middle:],
+        *(whole[:size] for size in (1, 30, middle, len(whole) - 71, len(whole) - 1)),
+    ):
+        changed.write_bytes(content)
+        with pytest.raises(ArtefactError):
+            load(changed)
+
+
+def test_a_file_without_a_seal_is_an_older_one(model: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(model) as old, zipfile.ZipFile(tmp_path / "older", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    assert seal_of(tmp_path / "older") is None
+    assert load(tmp_path / "older").name == "dp-histogram"
+
+
+def test_the_digest_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "abc").write_bytes(b"abc")  # FIPS 180-2, appendix B.1
+    expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert file_sha256(tmp_path / "abc") == expected

@@ -1,0 +1,80 @@
+"""Accounts in zCDP, against OpenDP and by hand."""
+
+from __future__ import annotations
+
+import math
+
+import opendp.prelude as dp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copula_shirley.errors import BudgetError, SettingError
+from copula_shirley.privacy.ledger import Budget, Ledger
+from copula_shirley.privacy.zcdp import epsilon_of, log_delta, rho_of
+
+
+@pytest.mark.parametrize("rho", [1e-4, 0.015, 0.1, 0.7328, 5.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3])
+def test_epsilon_is_that_of_opendp(rho: float, delta: float) -> None:
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
+    gaussian = dp.m.make_gaussian(*space, scale=math.sqrt(1 / (2 * rho)))
+    theirs = dp.c.make_zCDP_to_approxDP(gaussian).map(1.0).epsilon(delta)
+    # both search for the best order; neither finds it to the last digit
+    assert epsilon_of(rho, delta) == pytest.approx(theirs, rel=1e-9)
+
+
+@given(st.floats(1e-3, 50.0), st.floats(1e-12, 1e-2))
+def test_rho_and_epsilon_are_inverse_and_safe(epsilon: float, delta: float) -> None:
+    rho = rho_of(epsilon, delta)
+    assert log_delta(rho, epsilon) <= math.log(delta)
+    assert epsilon_of(rho, delta) == pytest.approx(epsilon, rel=1e-9)
+
+
+def test_zcdp_needs_a_delta() -> None:
+    with pytest.raises(SettingError, match="delta"):
+        rho_of(1.0, 0.0)
+    with pytest.raises(SettingError, match="delta"):
+        Ledger(Budget(1.0), zcdp=True)
+
+
+def test_a_ledger_adds_up_rho_and_stops_at_the_budget() -> None:
+    ledger = Ledger(Budget(1.0, 1e-9), neighbours="add-remove", zcdp=True)
+    rho = rho_of(1.0, 1e-9)
+    ledger.charge_rho("margins", "age", "discrete gaussian", rho / 4)
+    ledger.charge_rho("tables", "age, sex", "discrete gaussian", rho * 3 / 4)
+    assert ledger.spent.epsilon == pytest.approx(1.0, rel=1e-9)
+    assert ledger.spent.delta == 1e-9
+    assert ledger.spent.rho == pytest.approx(rho)
+    with pytest.raises(BudgetError, match="tables of sex"):
+        ledger.charge_rho("tables", "sex", "discrete gaussian", rho / 1000)
+    assert len(ledger.spends) == 2
+    assert Ledger.from_dict(ledger.to_dict()).to_dict() == ledger.to_dict()
+
+
+def test_disjoint_parts_cost_the_dearest_rho() -> None:
+    ledger = Ledger(Budget(1.0, 1e-9), neighbours="add-remove", zcdp=True)
+    ledger.partition(("young", "old"), by_value=True)
+    ledger.charge_rho("margins", "job", "discrete gaussian", 0.004, rows="young")
+    ledger.charge_rho("margins", "job", "discrete gaussian", 0.005, rows="old")
+    assert ledger.spent.rho == 0.005
+
+
+def test_a_chance_of_failure_is_taken_from_delta() -> None:
+    ledger = Ledger(Budget(1.0, 1e-6), neighbours="add-remove", zcdp=True)
+    ledger.charge_rho("domain", "job", "stable histogram", 0.001, delta=4e-7)
+    assert ledger.spent.epsilon == pytest.approx(epsilon_of(0.001, 6e-7))
+    assert ledger.spent.delta == 1e-6
+    with pytest.raises(BudgetError):
+        ledger.charge_rho("domain", "town", "stable histogram", 0.001, delta=7e-7)
+
+
+def test_rho_and_epsilon_are_not_mixed() -> None:
+    zcdp = Ledger(Budget(1.0, 1e-9), zcdp=True)
+    with pytest.raises(SettingError, match="counts rho"):
+        zcdp.charge("margins", "age", "laplace", 0.1)
+    with pytest.raises(SettingError, match="counts epsilon"):
+        Ledger(Budget(1.0)).charge_rho("margins", "age", "laplace", 0.1)
+    with pytest.raises(SettingError, match="rho"):
+        zcdp.charge_rho("margins", "age", "laplace", -1.0)

@@ -1,0 +1,800 @@
+"""The promise of PrivateVine: accounts, neighbours, sensitivities, noise, and what is stored."""
+
+from __future__ import annotations
+
+import gc
+import io
+import math
+import struct
+import types
+import zipfile
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+from vine_drivers import (
+    cost_of,
+    described,
+    exact,
+    looked,
+    measured_by,
+    recorded,
+    records_of,
+)
+
+from copula_shirley import Budget, BudgetError, Column, Ledger, Schema, SchemaError, load
+from copula_shirley.measure.curator import Choice, Distances, Measure, Noise, Records, Tables
+from copula_shirley.privacy.ledger import NEIGHBOURS
+from copula_shirley.privacy.noise import SeededNoise
+from copula_shirley.privacy.zcdp import rho_of
+from copula_shirley.private_vine.cell_maps import GroupKey
+from copula_shirley.private_vine.generator import PrivateVine
+from copula_shirley.schema.domain import cells, from_numbers, private_storage, to_numbers
+
+#: Chance with which a statistical test may fail; all of them are seeded, so it was drawn once.
+CHANCE = 1e-6
+#: Standard errors that a normal variable passes with a chance below 2e-9.
+SIX = 6.0
+
+
+# -- the ledger's total is the budget ----------------------------------------------
+
+
+@st.composite
+def columns(draw: st.DrawFn, name: str) -> Column:
+    kind = draw(st.sampled_from(["nominal", "ordered", "boolean", "integer", "wide", "dates"]))
+    missing = draw(st.booleans())
+    if kind == "boolean":
+        return Column(name, "boolean", missing=missing)
+    if kind in ("nominal", "ordered"):
+        listed = tuple(f"c{i}" for i in range(draw(st.integers(1, 7))))
+        ordered = kind == "ordered"
+        return Column(name, "categorical", categories=listed, ordered=ordered, missing=missing)
+    if kind == "dates":
+        day = {"minimum": "2020-01-01", "maximum": "2020-03-01", "resolution": "1D"}
+        return Column(name, "datetime", **day, missing=missing)
+    if kind == "integer":
+        most = draw(st.sampled_from([0, 1, 12, 5000]))
+        return Column(name, "integer", minimum=0, maximum=most, missing=missing)
+    special = draw(st.sampled_from([(), (0.0,)]))
+    return Column(
+        name, "continuous", minimum=-1, maximum=9, special=special, resolution=0.01, missing=missing
+    )
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema, dict[str, Any]]:
+    """A table, its schema and settings of a fit."""
+    described = tuple(draw(columns(f"x{j}")) for j in range(draw(st.integers(1, 5))))
+    rows_each = draw(st.sampled_from([None, 1, 3]))
+    schema = Schema(described)
+    few = [column.name for column in described if column.size <= 32]
+    setting = {
+        "epsilon": draw(st.sampled_from([0.01, 1.0, 30.0, 1e3, 1e5])),
+        "delta": draw(st.sampled_from([0.0, 1e-9, 1e-3])),
+        "neighbours": draw(st.sampled_from(NEIGHBOURS)),
+        "truncation": draw(st.sampled_from([1, 2, None, "auto"])),
+        "target": draw(st.sampled_from([None, *few])),
+        "tilt": draw(st.sampled_from([True, True, False])),
+        "families": draw(st.booleans()),
+        "random_state": draw(st.integers(0, 99)),
+    }
+    n = draw(st.sampled_from([1, 7, 60, 400]))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    table = random_table(schema, n, rng, alike=draw(st.booleans()))
+    if rows_each is not None:
+        table["who"] = [f"p{i // rows_each}" for i in range(n)]
+        schema = Schema(described, "who", rows_each)
+    return table, schema, setting
+
+
+def random_table(
+    schema: Schema, n: int, rng: np.random.Generator, *, alike: bool = False
+) -> pd.DataFrame:
+    """Rows on the declared domain; with ``alike`` all columns follow one hidden number."""
+    hidden = rng.random(n)
+    values = {}
+    for column in schema:
+        share = hidden if alike else rng.random(n)
+        if column.kind in ("categorical", "boolean"):
+            listed = column.categories or (False, True)
+            drawn = [listed[int(s * len(listed))] for s in share]
+        elif column.kind == "datetime":
+            days = (column.maximum - column.minimum).days
+            drawn = [column.minimum + pd.Timedelta(days=int(s * days)) for s in share]
+        else:
+            drawn = list(np.round(column.minimum + share * (column.maximum - column.minimum), 2))
+            if column.kind == "integer":
+                drawn = [round(v) for v in drawn]
+        gaps = rng.random(n) < 0.2
+        if column.missing:
+            drawn = [None if gap else v for v, gap in zip(drawn, gaps, strict=True)]
+        values[column.name] = drawn
+    return pd.DataFrame(values)
+
+
+@settings(max_examples=50)
+@given(problems())
+def test_the_total_of_the_ledger_is_the_budget(problem: tuple[Any, Any, dict[str, Any]]) -> None:
+    table, schema, setting = problem
+    ledger = PrivateVine(**setting).fit(table, schema).ledger_
+    budget = Budget(setting["epsilon"], setting["delta"])
+    assert ledger.budget == budget and not ledger.unprotected
+    assert ledger.spent.epsilon == pytest.approx(budget.epsilon, rel=1e-9)
+    assert ledger.spent.delta == budget.delta
+    assert ledger.proved == ledger.spent
+    if budget.delta:
+        total = math.fsum(spend.rho for spend in ledger.spends)
+        assert total == pytest.approx(rho_of(budget.epsilon, budget.delta), rel=1e-9)
+    else:
+        total = math.fsum(spend.epsilon for spend in ledger.spends)
+        assert total == pytest.approx(budget.epsilon, rel=1e-9)
+    assert ledger.neighbours == setting["neighbours"]
+    assert (ledger.unit, ledger.rows_per_unit) == (
+        ("row", 1) if schema.person is None else ("person", schema.max_rows)
+    )
+
+
+class Sealed:
+    """Stands for rows that must not be looked at."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"a row was touched: {name}")
+
+    def __len__(self) -> int:
+        raise AssertionError("the rows were counted")
+
+
+def key(name: str, size: int) -> GroupKey:
+    return GroupKey((name,), (np.arange(size),))
+
+
+def queries(share: float) -> list[Any]:
+    keys, guesses = [key("a", 2), key("b", 3)], [np.array([3, 3]), np.array([2, 2, 2])]
+    return [
+        Tables("tables", keys, share),
+        Distances("distances", keys, share, guesses),
+        Choice("choice", keys, share, guesses, np.zeros(2), 1),
+    ]
+
+
+@pytest.mark.parametrize("position", range(3))
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+@pytest.mark.parametrize("before", [0.0, 0.5])
+def test_a_spend_beyond_the_budget_is_refused_before_a_row_is_touched(
+    position: int, delta: float, before: float
+) -> None:
+    ledger = Ledger(Budget(1.0, delta), neighbours="add-remove", zcdp=delta > 0)
+    measure = Measure(Sealed(), ledger, SeededNoise(np.random.default_rng(0)))
+    if before:
+        charge = ledger.charge_rho if delta else ledger.charge
+        charge(
+            "earlier", "rows", "noise", before * Noise(ledger.budget, ledger.sensitivity()).total
+        )
+    query = queries(1 - before + 1e-6)[position]
+    with pytest.raises(BudgetError, match=query.stage):
+        measure.answer(query)
+    assert len(ledger.spends) == (before > 0) and not measure.transcript.answers
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_what_is_charged_is_charged_before_the_rows_are_touched(position: int) -> None:
+    ledger = Ledger(Budget(1.0, 1e-9), neighbours="add-remove", zcdp=True)
+    measure = Measure(Sealed(), ledger, SeededNoise(np.random.default_rng(0)))
+    with pytest.raises(AssertionError, match=r"touched|counted"):
+        measure.answer(queries(0.25)[position])
+    assert ledger.spent.rho == pytest.approx(rho_of(1.0, 1e-9) / 4)
+
+
+# -- record and replay on neighbours ------------------------------------------------
+
+
+def town(missing: bool = True) -> Schema:
+    return Schema(
+        (
+            Column("age", "integer", minimum=0, maximum=99, missing=missing),
+            Column("job", "categorical", categories=("arts", "farm", "rare"), missing=missing),
+            Column("pay", "continuous", minimum=-1e6, maximum=1e6, special=(0,), missing=missing),
+            Column("flag", "boolean", missing=missing),
+            Column(
+                "day", "datetime", minimum="2020-01-01", maximum="2020-12-31", resolution="1D",
+                missing=missing,
+            ),
+            Column("same", "integer", minimum=7, maximum=8),
+            Column("code", "categorical", categories=(1, 2, 3), missing=missing),
+            Column("y", "categorical", categories=("no", "yes", "perhaps")),
+        )
+    )  # fmt: skip
+
+
+def townspeople(n: int = 80) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(5)
+    rows = []
+    for _ in range(n):
+        rich = bool(rng.random() < 0.5)
+        rows.append(
+            {
+                "age": int(rng.integers(20, 60) + 20 * rich),
+                "job": "arts" if rich ^ (rng.random() < 0.2) else "farm",
+                "pay": float(round(1000 * (1 + rich))),
+                "flag": rich,
+                "day": pd.Timestamp("2020-01-01") + pd.Timedelta(days=int(rng.integers(0, 300))),
+                "same": 7,
+                "code": 1 + rich,
+                "y": "yes" if rich else "no",
+            }
+        )
+    return rows
+
+
+#: Rows that stand out: each is the only one of its kind in the table.
+ODD = {
+    "all missing": dict.fromkeys(["age", "job", "pay", "flag", "day", "code"], None),
+    "a gap among whole numbers": {"age": None},
+    "a gap among booleans": {"flag": None},
+    "a gap among dates": {"day": None},
+    "a gap among codes": {"code": None},
+    "the only one of a category": {"job": "rare", "code": 3},
+    "the only one of a class": {"y": "perhaps"},
+    "an outlier": {"pay": 1e6, "age": 99},
+    "the only decimal": {"pay": 0.123456789},
+    "a constant column varies": {"same": 8},
+    "a special value": {"pay": 0.0},
+}
+SETTINGS = {
+    "rich": {"epsilon": 300.0, "target": "y"},
+    "no target": {"epsilon": 300.0, "truncation": None},
+    "pure": {"epsilon": 100.0, "delta": 0.0, "tilt": False},
+    "poor": {"epsilon": 0.1},
+    "no noise": {"epsilon": None, "target": "y"},
+}
+
+
+def assert_alike(first: Any, second: Any, folder: Path) -> None:
+    """Everything that two fits asked and left behind is the same."""
+    assert [described(q) for q in first.queries] == [described(q) for q in second.queries]
+    one, other = first.model, second.model
+    assert one.ledger_.to_dict() == other.ledger_.to_dict()
+    assert one.dtypes_ == other.dtypes_
+    assert one.columns_ == other.columns_ and one.n_rows_ == other.n_rows_
+    assert one.settings_ == other.settings_
+    assert [q["sigma"] for q in one.transcript_.queries] == [
+        q["sigma"] for q in other.transcript_.queries
+    ]
+    for model, name in ((one, "one"), (other, "other")):
+        model.save(folder / name)
+    assert (folder / "one").read_bytes() == (folder / "other").read_bytes()
+    drawn = [model.sample(40, random_state=3) for model in (one, other)]
+    pd.testing.assert_frame_equal(*drawn)
+    goes_on = [model.sample(5) for model in (one, other)]
+    pd.testing.assert_frame_equal(*goes_on)
+    for name in one.tables():
+        pd.testing.assert_frame_equal(one.tables()[name], other.tables()[name])
+
+
+@pytest.mark.parametrize("relation", NEIGHBOURS)
+@pytest.mark.parametrize("odd", ODD)
+def test_neighbours_differ_in_nothing_but_noisy_answers(
+    odd: str, relation: str, tmp_path: Path
+) -> None:
+    rows = townspeople()
+    # tables are made anew from the rows, so that pandas chooses the dtypes of each
+    table = pd.DataFrame(rows)
+    neighbour = [*rows, {**rows[0], **ODD[odd]}]
+    if relation == "replace-one":
+        neighbour = neighbour[1:]
+    names = list(SETTINGS)
+    setting = SETTINGS[names[list(ODD).index(odd) % len(names)]]
+    fit = {"neighbours": relation, "random_state": 1, **setting}
+    tables = [table, pd.DataFrame(neighbour)]
+    if relation == "replace-one":  # the answers may as well be about the odd table
+        tables.reverse()
+    first = recorded(PrivateVine(**fit), tables[0], town())
+    second = recorded(PrivateVine(**fit), tables[1], town(), first.answers)
+    assert_alike(first, second, tmp_path)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_tiny_table_and_its_neighbour_differ_in_nothing_but_noisy_answers(
+    setting: str, tmp_path: Path
+) -> None:
+    rows = townspeople(2)
+    fit = {"random_state": 1, **SETTINGS[setting]}
+    first = recorded(PrivateVine(**fit), pd.DataFrame(rows), town())
+    odd = pd.DataFrame([{**rows[0], **ODD["all missing"]}])
+    second = recorded(PrivateVine(**fit), odd, town(), first.answers)
+    assert_alike(first, second, tmp_path)
+
+
+@pytest.mark.parametrize("relation", NEIGHBOURS)
+def test_neighbours_by_a_person_differ_in_nothing_but_noisy_answers(
+    relation: str, tmp_path: Path
+) -> None:
+    rows = [{**row, "who": f"p{i // 3}"} for i, row in enumerate(townspeople(60))]
+    odd = [{**rows[0], **ODD[name], "who": "p0"} for name in list(ODD)[:3]]
+    neighbour = [*rows[3:], *(odd if relation == "replace-one" else [])]
+    schema = Schema(town().columns, "who", 3)
+    fit = {"neighbours": relation, "random_state": 1, **SETTINGS["rich"]}
+    first = recorded(PrivateVine(**fit), pd.DataFrame(rows), schema)
+    second = recorded(PrivateVine(**fit), pd.DataFrame(neighbour), schema, first.answers)
+    assert_alike(first, second, tmp_path)
+    assert first.model.ledger_.unit == "person" and "who" not in first.model.sample(5)
+
+
+DAY = {"minimum": "2020-01-01", "maximum": "2020-02-01", "resolution": "1D"}
+STORED = [
+    Column("x", "integer", minimum=0, maximum=9, missing=True),
+    Column("x", "continuous", minimum=0, maximum=9, missing=True),
+    Column("x", "continuous", minimum=0, maximum=9),
+    Column("x", "boolean", missing=True),
+    Column("x", "datetime", **DAY, missing=True),
+    Column("x", "datetime", **DAY, format="%Y-%m-%d", missing=True),
+    *(
+        Column("x", "categorical", categories=pair, missing=missing)
+        for pair in (("a", "b"), (1, 2), (1, 2.5), (1.5, 2.5), (1, "a"), (True, False), (True, "b"))
+        for missing in (True, False)
+    ),
+]
+
+
+@pytest.mark.parametrize("column", STORED)
+def test_every_value_fits_the_dtype_of_its_column(column: Column) -> None:
+    """It follows from the column alone; and every value that could be drawn can be stored in it."""
+    names = cells(column).first
+    drawn = from_numbers(column, names, private_storage(column))
+    Schema((column,)).validate(pd.DataFrame({"x": drawn}))
+    assert np.array_equal(to_numbers(column, drawn), names)
+
+
+# -- a transcript is the model ------------------------------------------------------
+
+
+def arrays_of(value: Any, path: str = "", seen: set[int] | None = None) -> dict[str, Any]:
+    """Every array and number in an object, by where it lies."""
+    seen = set() if seen is None else seen
+    if isinstance(value, np.ndarray):
+        return {path: value}
+    if isinstance(value, int | float | str | bool | None | Schema | frozenset):
+        return {path: value}
+    if id(value) in seen:
+        return {}
+    seen.add(id(value))
+    if isinstance(value, dict):
+        parts: Any = value.items()
+    elif isinstance(value, list | tuple):
+        parts = enumerate(value)
+    else:
+        parts = vars(value).items()
+    found = {}
+    for name, part in parts:
+        found.update(arrays_of(part, f"{path}/{name}", seen))
+    return found
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_saved_transcript_gives_the_same_model_bit_for_bit(setting: str, tmp_path: Path) -> None:
+    model = PrivateVine(random_state=2, **SETTINGS[setting])
+    model.fit(pd.DataFrame(townspeople()), town()).save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    for part in ("model_", "transcript_"):
+        here, there = (arrays_of(getattr(one, part)) for one in (model, again))
+        caches = [path for path in {*here, *there} if "/_" in path]  # made when asked for
+        here, there = (
+            {k: v for k, v in x.items() if k not in caches or "_nodes" in k} for x in (here, there)
+        )
+        assert here.keys() == there.keys() and len(here) > 5
+        for path, value in here.items():
+            assert np.array_equal(value, there[path]), path
+            assert getattr(value, "dtype", None) == getattr(there[path], "dtype", None), path
+    pd.testing.assert_frame_equal(*(m.sample(50, random_state=4) for m in (model, again)))
+    given = {"job": "farm", "age": (20, 60)}
+    pd.testing.assert_frame_equal(
+        *(m.sample(50, random_state=4, given=given) for m in (model, again))
+    )
+    again.save(tmp_path / "again")
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+# -- sensitivities by brute force ----------------------------------------------------
+
+#: Few values, so that all rows that could be are few too.
+SMALL = Schema(
+    (
+        Column("a", "categorical", categories=("p", "q")),
+        Column("b", "integer", minimum=0, maximum=1),
+        Column("c", "boolean"),
+        Column("y", "categorical", categories=("n", "m")),
+    )
+)
+WIDE = Schema(
+    (
+        Column("a", "integer", minimum=0, maximum=5),
+        Column("b", "continuous", minimum=0, maximum=9000, special=(0,)),
+        Column("c", "categorical", categories=("p",), missing=True),
+    )
+)
+
+
+def rows_that_could_be(schema: Schema) -> list[dict[str, Any]]:
+    values = {
+        "a": ["p", "q"] if schema is SMALL else [0, 3, 5],
+        "b": [0, 1] if schema is SMALL else [0.0, 1.5, 9000.0],
+        "c": [False, True] if schema is SMALL else ["p", None],
+        "y": ["n", "m"],
+    }
+    names = list(schema.names)
+    return [dict(zip(names, row, strict=True)) for row in product(*(values[n] for n in names))]
+
+
+def numbered(schema: Schema, rows: list[tuple[int, dict[str, Any]]]) -> Records:
+    """Rows as a fit sees them; the jitter of each row goes by its number."""
+    table = pd.DataFrame([row for _, row in rows])
+    records = records_of(table, schema)
+    whose = [number for number, _ in rows]
+    noise = {n: np.random.default_rng([7, j]).random(99) for j, n in enumerate(schema.names)}
+    records.jitter = lambda name: noise[name][whose]  # type: ignore[method-assign]
+    return records
+
+
+def neighbours_of(
+    rows: list[tuple[int, dict[str, Any]]], possible: list[dict[str, Any]], relation: str, k: int
+) -> list[list[tuple[int, dict[str, Any]]]]:
+    """All tables in which the k rows of one unit are gone, came, or are others."""
+    units = [rows[i : i + k] for i in range(0, len(rows), k)]
+    without = [[r for r in rows if r not in unit] for unit in units]
+    if relation == "replace-one":
+        return [
+            rest + [(n, row) for (n, _), row in zip(unit, new, strict=True)]
+            for unit, rest in zip(units, without, strict=True)
+            for new in product(possible, repeat=k)
+        ]
+    free = [len(rows) + i for i in range(k)]
+    return [rest for rest in without if rest] + [
+        rows + list(zip(free, new, strict=True)) for new in product(possible, repeat=k)
+    ]
+
+
+CASES = [
+    ("add-remove", 1e-9, 1, SMALL, "y"),
+    ("add-remove", 0.0, 1, WIDE, None),
+    ("add-remove", 1e-9, 2, Schema(SMALL.columns[:3]), None),
+    ("replace-one", 1e-9, 1, SMALL, None),
+    ("replace-one", 0.0, 1, SMALL, "y"),
+    ("replace-one", 1e-9, 1, WIDE, None),
+    ("replace-one", 0.0, 2, Schema(SMALL.columns[:3]), None),
+    ("replace-one", 1e-9, 2, Schema(SMALL.columns[:3]), None),
+]
+
+
+class Unasked(Ledger):
+    """A ledger that takes no notes, which is quicker."""
+
+    def charge(self, *_: Any) -> None: ...
+
+    def charge_rho(self, *_: Any) -> None: ...
+
+
+@pytest.mark.parametrize(("relation", "delta", "k", "schema", "target"), CASES)
+def test_no_neighbour_costs_more_than_what_was_charged(
+    relation: str, delta: float, k: int, schema: Schema, target: str | None
+) -> None:
+    seed = CASES.index((relation, delta, k, schema, target))
+    rng = np.random.default_rng(seed)
+    possible = rows_that_could_be(WIDE if schema is WIDE else SMALL)
+    possible = [{n: row[n] for n in schema.names} for row in possible]
+    possible = [row for i, row in enumerate(possible) if row not in possible[:i]]
+    rows = [(i, possible[rng.integers(len(possible))]) for i in range(4)]
+    if k > 1:
+        person = Schema(schema.columns, "who", k)
+        table = pd.DataFrame([{**row, "who": f"p{i // k}"} for i, row in rows])
+    else:
+        person, table = schema, pd.DataFrame([row for _, row in rows])
+    model = PrivateVine(
+        1e4, delta, neighbours=relation, target=target, truncation=None, random_state=seed
+    )
+    tape = recorded(model, table, person)
+    kinds = {type(query) for query in tape.queries}
+    assert kinds == {Tables, Distances, Choice} and len(tape.queries) >= 6
+    assert any(hasattr(key, "kept") for query in tape.queries for key in query.keys)
+    here, others = (
+        numbered(schema, rows),
+        [numbered(schema, near) for near in neighbours_of(rows, possible, relation, k)],
+    )
+    told = model.ledger_
+    unit = {"neighbours": told.neighbours, "rows_per_unit": told.rows_per_unit, "zcdp": told.zcdp}
+    unasked = Unasked(Budget(1e4, delta), **unit)
+    for i, (query, answer) in enumerate(zip(tape.queries, tape.answers, strict=True)):
+        spend = model.ledger_.spends[i]
+        charged = spend.rho if delta else spend.epsilon
+        one = looked(here, query, unasked, answer)
+        costs = [
+            cost_of(one, looked(near, query, unasked, answer), zcdp=delta > 0) for near in others
+        ]
+        assert max(costs) <= charged * (1 + 1e-9), (query.stage, max(costs), charged)
+        # a distance may hide it: the table of each key changes by the rows of one unit only
+        tables = Tables("tables", query.keys, query.share)
+        counts = exact(here, tables).values  # noqa: PD011
+        for near in others:
+            for ours, theirs in zip(counts, exact(near, tables).values, strict=True):
+                change = np.abs(ours - theirs).sum()
+                assert change <= k * (2 if relation == "replace-one" else 1), query.stage
+        if type(query) is Tables and relation == "add-remove":
+            # nor is more noise drawn than is paid for: all rows of a unit may be alike
+            assert max(costs) >= charged * (1 - 1e-9), query.stage
+
+
+def test_the_jitter_is_of_the_row_and_not_of_its_values() -> None:
+    table = pd.DataFrame(rows_that_could_be(SMALL))
+    backwards = table.iloc[::-1].reset_index(drop=True)
+    one, other = (records_of(t, SMALL) for t in (table, backwards))
+    constant = records_of(pd.DataFrame([rows_that_could_be(SMALL)[0]] * len(table)), SMALL)
+    for name in ("a", "b"):
+        assert np.array_equal(one.jitter(name), other.jitter(name))
+        assert np.array_equal(one.jitter(name), constant.jitter(name))
+        assert np.array_equal(one.jitter(name), one.jitter(name))
+        assert len(one.jitter(name)) == len(one) == len(table)
+    assert not np.array_equal(one.jitter("a"), one.jitter("b"))
+
+
+# -- the noise is what the ledger says ------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+@pytest.mark.parametrize(
+    ("relation", "k"), [("add-remove", 1), ("replace-one", 1), ("replace-one", 3)]
+)
+def test_the_noise_has_the_scale_that_the_ledger_implies(
+    relation: str, k: int, delta: float
+) -> None:
+    size, width = 400, 5
+    listed = tuple(f"c{i}" for i in range(size))
+    schema = Schema(tuple(Column(f"x{j}", "categorical", categories=listed) for j in range(width)))
+    rng = np.random.default_rng(11)
+    table = pd.DataFrame({f"x{j}": np.array(listed)[rng.integers(0, 4, 900)] for j in range(width)})
+    if k > 1:
+        table["who"] = np.arange(900) // k
+        schema = Schema(schema.columns, "who", k)
+    model = PrivateVine(20.0 * k, delta, neighbours=relation, random_state=11)
+    tape = recorded(model, table, schema)
+    apart = 2 if relation == "replace-one" else 1
+    seen = {Tables: 0, Distances: 0}
+    for query, answer, spend in zip(tape.queries, tape.answers, model.ledger_.spends, strict=True):
+        if type(query) not in seen:
+            continue
+        noise = np.concatenate(
+            [
+                (noisy - true).ravel()
+                for noisy, true in zip(
+                    answer.values, exact(tape.records, query).values, strict=True
+                )
+            ]
+        ).astype(float)
+        many = len(query.keys)
+        if delta:
+            each = apart * k if type(query) is Distances else math.sqrt(apart) * k
+            sigma = each * math.sqrt(many / (2 * spend.rho))
+            error = math.sqrt(2 / len(noise))  # relative, of the variance of normal variables
+        else:
+            stay = math.exp(-spend.epsilon / (apart * k * many))
+            sigma = math.sqrt(2 * stay) / (1 - stay)
+            error = math.sqrt(5 / len(noise))  # the fourth moment of Laplace noise is 6
+        assert answer.sigma == pytest.approx(sigma, rel=1e-9)
+        seen[type(query)] += len(noise)
+        if len(noise) > 500:
+            assert noise.var() / sigma**2 == pytest.approx(1.0, abs=SIX * error)
+            assert abs(noise.mean()) < SIX * sigma / math.sqrt(len(noise))
+        else:
+            assert np.abs(noise).max() < 20 * sigma  # Laplace: 500 exp(-28) < 1e-9
+    assert seen[Tables] > 2000 and seen[Distances] > 0
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+@pytest.mark.parametrize("relation", NEIGHBOURS)
+def test_distances_have_the_scale_that_the_ledger_implies(relation: str, delta: float) -> None:
+    records = records_of(pd.DataFrame([rows_that_could_be(SMALL)[0]] * 9), SMALL)
+    many = 2000
+    query = Distances("d", [key("a", 2)] * many, 1.0, [np.array([4, 5])] * many)
+    ledger = Ledger(Budget(900.0, delta), neighbours=relation, zcdp=delta > 0)
+    answer = Measure(records, ledger, SeededNoise(np.random.default_rng(2))).answer(query)
+    noise = answer.values[0] - exact(records, query).values[0]  # noqa: PD011
+    each = 2 if relation == "replace-one" else 1
+    spend = ledger.spends[0]
+    if delta:
+        sigma, error = each * math.sqrt(many / (2 * spend.rho)), math.sqrt(2 / many)
+    else:
+        stay = math.exp(-spend.epsilon / (each * many))
+        sigma, error = math.sqrt(2 * stay) / (1 - stay), math.sqrt(5 / many)
+    assert noise.var() / sigma**2 == pytest.approx(1.0, abs=SIX * error)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+@pytest.mark.parametrize(("relation", "k"), [("add-remove", 1), ("replace-one", 2)])
+def test_choices_have_the_chances_that_the_ledger_implies(
+    relation: str, k: int, delta: float
+) -> None:
+    possible = rows_that_could_be(SMALL)
+    records = records_of(pd.DataFrame(possible), SMALL)  # every column half and half
+    keys = [key(name, 2) for name in ("a", "b", "c")]
+    guesses = [np.array([8, 8]), np.array([6, 8]), np.array([4, 8])]  # distances 0, 2, 4
+    handicaps = np.array([0.0, 0.5, 0.0])
+    merits = np.array([0.0, 1.5, 4.0])
+    budget = Budget(8.0 if delta else 2.0, delta)
+    runs, picked = 4000, np.zeros((3, 3), dtype=int)
+    source = SeededNoise(np.random.default_rng(5))
+    for _ in range(runs):
+        ledger = Ledger(budget, neighbours=relation, rows_per_unit=k, zcdp=delta > 0)
+        query = Choice("choice", keys, 0.9, guesses, handicaps, 2)
+        first, second = Measure(records, ledger, source).answer(query).values[0]  # noqa: PD011
+        picked[first, second] += 1
+    spend = ledger.spends[0]
+    epsilon = math.sqrt(8 * spend.rho / 2) if delta else spend.epsilon / 2  # of each round
+    weight = np.exp(epsilon * merits / (2 * k * (2 if relation == "replace-one" else 1)))
+    chances = np.array(
+        [
+            [
+                0.0 if i == j else weight[i] / weight.sum() * weight[j] / (weight.sum() - weight[i])
+                for j in range(3)
+            ]
+            for i in range(3)
+        ]
+    )
+    apart = ~np.eye(3, dtype=bool)
+    assert picked[~apart].sum() == 0
+    assert chisquare(picked[apart], runs * chances[apart]).pvalue > CHANCE
+
+
+# -- nothing of the rows is stored -----------------------------------------------------
+
+N = 997
+CANARY = 424242.4217
+
+
+def with_canaries() -> tuple[pd.DataFrame, Schema]:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "pay": rng.uniform(0, 1e6, N).round(4),
+            "stamp": 7_654_321 + rng.integers(0, 9, N),
+            "job": rng.choice(["arts", "farm"], N),
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 9e6, N), unit="s"),
+            "who": [f"soul-{i * 7919}" for i in range(N)],
+        }
+    )
+    table.loc[0, "pay"] = CANARY
+    table.loc[1, "job"] = "pearl diver"
+    schema = Schema(
+        (
+            Column("pay", "continuous", minimum=0, maximum=1e6),
+            Column("stamp", "integer", minimum=0, maximum=9_000_000),
+            Column("job", "categorical", categories=("arts", "farm", "else"), other="else"),
+            Column("day", "datetime", minimum="2020-01-01", maximum="2021-01-01"),
+        ),
+        "who",
+        1,
+    )
+    return table, schema
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 200.0, None])
+def test_no_row_is_in_the_saved_file(epsilon: float | None, tmp_path: Path) -> None:
+    table, schema = with_canaries()
+    model = PrivateVine(epsilon, on_unknown="clip", random_state=0).fit(table, schema)
+    model.save(tmp_path / "model")
+    with zipfile.ZipFile(tmp_path / "model") as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    content = b"\0".join(members.values()) + repr(model.transcript_).encode()
+    hidden = [b"424242", b"pearl", b"soul", b"765432", struct.pack("<d", CANARY)]
+    hidden += [struct.pack("<f", CANARY), struct.pack("<q", 7_654_321)]
+    if epsilon == 1.0:  # with less noise the noisy number is the true one by chance
+        hidden.append(f'"rows": {N},'.encode())
+    hidden += [str(moment).encode() for moment in table["day"][:20]]
+    for part in hidden:
+        assert part not in content, part
+    for name, member in members.items():
+        if name.endswith(".npy"):
+            array = np.load(io.BytesIO(member))
+            assert array.dtype == np.int64
+            assert N not in array.shape and array.size % N, name
+
+
+def reachable(root: Any) -> list[Any]:
+    """Every object that an object holds on to, modules and classes aside."""
+    seen, todo = {}, [root]
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or isinstance(one, type | types.ModuleType | types.FunctionType):
+            continue
+        seen[id(one)] = one
+        todo += gc.get_referents(one)
+    return list(seen.values())
+
+
+def test_a_fitted_model_holds_no_array_of_rows() -> None:
+    table, schema = with_canaries()
+    model = PrivateVine(50.0, on_unknown="clip", random_state=0).fit(table, schema)
+    held = reachable(vars(model))
+    assert not [one for one in held if isinstance(one, pd.DataFrame | pd.Series | Records)]
+    arrays = [one for one in held if isinstance(one, np.ndarray)]
+    assert len(arrays) > 10 and not [a.shape for a in arrays if N in a.shape]
+
+
+def test_the_number_of_rows_is_noisy() -> None:
+    table = pd.DataFrame(townspeople())
+    sizes = [PrivateVine(0.5, random_state=i).fit(table, town()).n_rows_ for i in range(6)]
+    assert len(set(sizes)) > 3 and sum(size == len(table) for size in sizes) < 3
+    model = PrivateVine(0.5, random_state=0).fit(table, town())
+    assert len(model.sample()) == model.n_rows_
+
+
+# -- rows that are not there -------------------------------------------------------------
+
+
+def test_no_rows_at_all() -> None:
+    # a table without rows is refused at the door; the rounds themselves do not mind
+    table = pd.DataFrame(townspeople())
+    with pytest.raises(SchemaError, match="no rows"):
+        PrivateVine(random_state=0).fit(table.iloc[:0], town())
+
+    def emptied(records: Records, *rest: Any) -> Measure:
+        for part in (records.codes, getattr(records, "numbers", {})):
+            for name in part:
+                part[name] = part[name][:0]
+        return Measure(records, *rest)
+
+    for setting in SETTINGS.values():
+        with measured_by(emptied):
+            model = PrivateVine(random_state=0, **setting).fit(table, town())
+        town().validate(model.sample(30))
+
+
+# -- seeds ---------------------------------------------------------------------------------
+
+
+def test_without_a_seed_the_noise_is_exact_and_said_to_be() -> None:
+    table = pd.DataFrame(townspeople())
+    models = [PrivateVine(5.0, target="y").fit(table, town()) for _ in range(2)]
+    for model in models:
+        assert "OpenDP" in model.ledger_.randomness and not model.ledger_.seeded
+        assert "seed" not in str(model.ledger_)
+        assert dict(model.ledger_.summary())["proved"].endswith("for the whole release")
+        town().validate(model.sample(20))
+    one, other = (
+        np.concatenate([counts.ravel() for counts in model.transcript_.answers[1].values])  # noqa: PD011
+        for model in models
+    )
+    assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("seed", [0, np.random.default_rng(3)])
+def test_with_a_seed_ledger_and_file_say_so(seed: Any, tmp_path: Path) -> None:
+    model = PrivateVine(5.0, random_state=seed).fit(pd.DataFrame(townspeople()), town())
+    model.save(tmp_path / "model")
+    for one in (model, load(tmp_path / "model")):
+        assert one.ledger_.seeded
+        summary = dict(one.ledger_.summary())
+        assert "seeded: for experiments, not for release" in summary["randomness"]
+        assert "if nobody knows the seed" in summary["proved"]
+        assert "not for release" in str(one.ledger_)
+    with zipfile.ZipFile(tmp_path / "model") as file:
+        assert b"not for release" in file.read("model.json")
+
+
+def test_a_drafted_domain_is_unprotected() -> None:
+    table = pd.DataFrame(townspeople())
+    ledger = PrivateVine(1.0, random_state=0).fit(table, Schema.draft(table)).ledger_
+    assert ledger.proved is None and len(ledger.unprotected) == len(table.columns)
+    assert set(ledger.domains.values()) == {"drafted"}
+    with pytest.raises(SchemaError, match="must be a Schema"):
+        PrivateVine(1.0).fit(table)
+
+
+def test_without_noise_nothing_is_proved() -> None:
+    ledger = PrivateVine(None, random_state=0).fit(pd.DataFrame(townspeople()), town()).ledger_
+    assert ledger.proved is None and ledger.budget is None and not ledger.spends
+    assert "nothing" in dict(ledger.summary())["proved"]

@@ -1,0 +1,200 @@
+"""A signature holds for one file with one card by one key, and for nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from card_models import SCHEMA, rows
+
+from copula_shirley import ArtefactError, SettingError
+from copula_shirley.cli import main as cli
+from copula_shirley.publish.signatures import (
+    new_key,
+    read_private_key,
+    read_public_key,
+    signature_faults,
+    signature_path,
+)
+from copula_shirley.publish.verify import verify_file
+
+FIT = "data.csv --schema schema.yaml --model dp-histogram -q --sign key.pem"
+
+
+def shirley(monkeypatch: pytest.MonkeyPatch, words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["shirley", *words.split()])
+    try:
+        cli.main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a signed model, and two signed tables of it."""
+    folder = tmp_path_factory.mktemp("signed")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        rows().to_csv("data.csv", index=False)
+        Path("schema.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
+        assert shirley(patch, "keys new key.pem") == 0
+        assert shirley(patch, "keys new other.pem") == 0
+        assert shirley(patch, f"synthesize {FIT} -n 9 -o a.csv --save-model m.shirley") == 0
+        assert shirley(patch, "sample m.shirley -n 9 -q --sign key.pem -o b.csv") == 0
+    return folder
+
+
+@pytest.fixture
+def here(signed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(signed, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def faults(name: str, key: str = "key.pem.pub") -> list[str]:
+    verdict = verify_file(name, public_key=key)
+    assert (verdict.signed_with == key) == (not any(".sig" in text for text in verdict.faults))
+    return verdict.faults
+
+
+@pytest.mark.usefixtures("here")
+def test_what_was_signed_fits(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.csv", "b.csv", "m.shirley"):
+        assert Path(f"{name}.sig").exists() and faults(name) == []
+    assert shirley(monkeypatch, "verify a.csv --public-key key.pem.pub --json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["signed_with"] == "key.pem.pub" and "signed with the key" in said["conclusion"]
+    assert "signature says only who signed" in " ".join(said["not_shown"])
+    words = "verify a.csv --model m.shirley --public-key key.pem.pub"
+    assert shirley(monkeypatch, words) == 0
+    Path("m.shirley.sig").unlink()  # the key is asked of both
+    assert shirley(monkeypatch, words) == 1
+    assert "model m.shirley: there is no signature" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("here")
+def test_what_was_not_signed_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert faults("a.csv", "other.pem.pub") == [
+        "a.csv.sig was not made with this key, or was changed"
+    ]
+    shutil.copy("b.csv.sig", "a.csv.sig")
+    assert faults("a.csv") == [
+        "a.csv.sig is the signature of another file",
+        "a.csv.sig is the signature of another card",
+    ]
+    Path("a.csv.sig").unlink()
+    assert faults("a.csv") == ["there is no signature a.csv.sig beside the file"]
+    text = Path("b.csv").read_text()
+    Path("b.csv").write_text(text + "\n")
+    assert "b.csv.sig is the signature of another file" in faults("b.csv")
+    Path("b.csv").write_text(text)
+    with open("b.csv.card.html", "ab") as page:
+        page.write(b" ")
+    assert "b.csv.sig is the signature of another card" in faults("b.csv")
+    Path("m.shirley.card.html").unlink()  # a model has a card inside, but this one was signed, too
+    assert faults("m.shirley") == ["m.shirley.sig is the signature of another card"]
+    # a new file over a signed one, without a key
+    assert shirley(monkeypatch, "sample m.shirley -n 9 -q -o b.csv") == 0
+    assert "b.csv.sig is the signature of another file" in faults("b.csv")
+
+
+@pytest.mark.usefixtures("here")
+def test_the_kind_of_a_file_is_signed() -> None:
+    shutil.copy("m.shirley", "m.csv")
+    shutil.copy("m.shirley.card.html", "m.csv.card.html")
+    shutil.copy("m.shirley.sig", "m.csv.sig")
+    assert "m.csv.sig is the signature of another kind of file" in faults("m.csv")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "content", ["", "hello", "[]", '{"signature": 3}', '{"signature": "YQ=="}']
+)
+def test_bent_signatures_are_faults(content: str) -> None:
+    Path("a.csv.sig").write_text(content)
+    (fault,) = faults("a.csv")
+    assert fault.startswith("a.csv.sig ")
+
+
+@pytest.mark.usefixtures("here")
+def test_a_changed_signature_does_not_fit() -> None:
+    said = json.loads(Path("a.csv.sig").read_text())
+    for part in ("kind", "file", "card"):
+        Path("a.csv.sig").write_text(json.dumps({**said, part: "model"}))
+        assert faults("a.csv") == ["a.csv.sig was not made with this key, or was changed"]
+
+
+@pytest.mark.usefixtures("here")
+def test_nothing_is_written_with_a_key_that_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = set(os.listdir())
+    for key, said in {"absent": "cannot be read", "data.csv": "private Ed25519"}.items():
+        words = (
+            FIT.replace("key.pem", key) if key != "data.csv" else FIT.replace("key.pem", "a.csv")
+        )
+        assert shirley(monkeypatch, f"fit {words} -o new.shirley") == 2
+        assert said in capsys.readouterr().err
+    assert shirley(monkeypatch, "sample m.shirley -q --sign key.pem -o key.pem.csv -n 3") == 0
+    assert shirley(monkeypatch, f"fit {FIT} -o key.pem") == 2  # the key itself
+    assert set(os.listdir()) - before == {f"key.pem.csv{end}" for end in ("", ".card.html", ".sig")}
+
+
+def test_a_new_key_is_its_owners_and_is_never_written_over(tmp_path: Path) -> None:
+    public = new_key(tmp_path / "key")
+    assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
+    assert b"PUBLIC" in public.read_bytes() and public.name == "key.pub"
+    with pytest.raises(SettingError, match="never written over"):
+        new_key(tmp_path / "key")
+    with pytest.raises(SettingError, match="public Ed25519 key"):
+        read_public_key(tmp_path / "key")
+    with pytest.raises(SettingError, match="private Ed25519 key"):
+        read_private_key(public)
+    with pytest.raises(ArtefactError, match="cannot be written"):
+        new_key(tmp_path / "absent" / "key")
+    assert sorted(os.listdir(tmp_path)) == ["key", "key.pub"]
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+def test_keys_of_openssl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=tmp_path, check=True, capture_output=True)
+
+    openssl("genpkey", "-algorithm", "ed25519", "-out", "plain")
+    openssl("pkey", "-in", "plain", "-pubout", "-out", "public")
+    openssl("pkey", "-in", "plain", "-aes256", "-passout", "pass:word", "-out", "locked")
+    openssl("genpkey", "-algorithm", "x25519", "-out", "exchange")
+    raw = read_public_key(tmp_path / "public").public_bytes_raw()
+    assert read_private_key(tmp_path / "plain").public_key().public_bytes_raw() == raw
+    monkeypatch.delenv("SHIRLEY_KEY_PASSPHRASE", raising=False)
+    with pytest.raises(SettingError, match="SHIRLEY_KEY_PASSPHRASE"):
+        read_private_key(tmp_path / "locked")
+    monkeypatch.setenv("SHIRLEY_KEY_PASSPHRASE", "word")
+    assert read_private_key(tmp_path / "locked").public_key().public_bytes_raw() == raw
+    assert read_private_key(tmp_path / "plain")
+    monkeypatch.setenv("SHIRLEY_KEY_PASSPHRASE", "wrong")
+    with pytest.raises(SettingError, match="the right one"):
+        read_private_key(tmp_path / "locked")
+    with pytest.raises(SettingError, match="of another kind"):
+        read_private_key(tmp_path / "exchange")
+
+
+def test_a_signature_file_of_a_stranger_is_read_within_limits(tmp_path: Path) -> None:
+    """Nesting that can be read and not written again was an internal error."""
+    (tmp_path / "m").write_bytes(b"model")
+    public = read_public_key(new_key(tmp_path / "key"))
+    for more in ('"x": ' + "[" * 978 + "]" * 978, '"kind": [], "file": "", "card": ""'):
+        text = '{"signature": "' + "A" * 88 + '", ' + more + "}"
+        signature_path(tmp_path / "m").write_text(text)
+        assert signature_faults(public, "model", tmp_path / "m", tmp_path / "page") == [
+            "m.sig is no signature of this project"
+        ]

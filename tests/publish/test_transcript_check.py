@@ -1,0 +1,169 @@
+"""Noise that a transcript states but does not carry is found; true noise is not suspected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from card_models import SCHEMA, fitted, rows
+
+from copula_shirley import Column, PrivateVine, Schema
+from copula_shirley.measure.curator import Measure
+from copula_shirley.privacy.noise import Integers
+from copula_shirley.publish.verify import verify_file
+
+Noisy = Callable[[Measure, Integers, float], Integers]
+TRUE = Measure._noisy
+#: Cells of the columns: columns with many are counted in ranges, too, which shows more noise.
+WIDE, NARROW = (60, 80, 3, 2, 1000), (9, 3, 2)
+
+
+def smaller(times: float) -> Noisy:
+    """Noise that is so many times smaller than stated."""
+    return lambda self, counts, scale: TRUE(self, counts, scale / times)
+
+
+def noise_of_the_total(self: Measure, counts: Integers, scale: float) -> int:
+    return int(TRUE(self, np.zeros(counts.size, dtype=np.int64), scale).sum())
+
+
+def in_one_cell(self: Measure, counts: Integers, scale: float) -> Integers:
+    """Exact cells but for one, which carries the noise that the total should have."""
+    found = counts.copy()
+    found.reshape(-1)[0] += noise_of_the_total(self, counts, scale)
+    return found
+
+
+def spread_evenly(self: Measure, counts: Integers, scale: float) -> Integers:
+    """Exact cells, shifted together so that the total is as noisy as it should be."""
+    found = counts.copy()
+    whole, rest = divmod(noise_of_the_total(self, counts, scale), counts.size)
+    found.reshape(-1)[:] += whole
+    found.reshape(-1)[:rest] += 1
+    return found
+
+
+def made(
+    columns: int, n: int, seed: int, sizes: tuple[int, ...] = WIDE
+) -> tuple[pd.DataFrame, Schema]:
+    """Columns that depend on each other, of several kinds and sizes."""
+    rng = np.random.default_rng(seed)
+    shared = rng.normal(size=n)
+    table, listed = {}, []
+    for j in range(columns):
+        share = (shared + rng.normal(size=n)).argsort().argsort() / n
+        size = sizes[j % len(sizes)]
+        name = f"c{j}"
+        if size == 3:
+            table[name] = np.array(["a", "b", "c"])[(share * 3).astype(int)]
+            listed.append(Column(name, "categorical", categories=("a", "b", "c")))
+        elif size == 2:
+            table[name] = share > 0.6
+            listed.append(Column(name, "boolean"))
+        else:
+            table[name] = (share**2 * size).astype(int)
+            listed.append(Column(name, "integer", minimum=0, maximum=size - 1))
+    return pd.DataFrame(table), Schema(tuple(listed))
+
+
+def verified(
+    how: Noisy,
+    columns: int,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: tuple[int, ...] = WIDE,
+    **settings: Any,
+) -> list[str]:
+    """Faults of a model whose answers were made with another noise than its ledger says."""
+    table, schema = made(columns, 2000, 1, sizes)
+    monkeypatch.setattr(Measure, "_noisy", how)
+    PrivateVine(1.0, **settings).fit(table, schema).save(folder / "m")
+    monkeypatch.setattr(Measure, "_noisy", TRUE)
+    return verify_file(folder / "m").faults
+
+
+@pytest.mark.parametrize(
+    ("how", "columns", "sizes"),
+    [
+        (in_one_cell, 2, WIDE),
+        (in_one_cell, 3, WIDE),
+        (in_one_cell, 6, NARROW),
+        (spread_evenly, 2, WIDE),
+        (spread_evenly, 3, NARROW),
+        (spread_evenly, 6, NARROW),
+        (smaller(20), 2, WIDE),
+        (smaller(20), 3, NARROW),
+        (smaller(3), 6, NARROW),
+    ],
+)
+def test_noise_that_is_missing_in_the_cells_is_found(
+    how: Noisy,
+    columns: int,
+    sizes: tuple[int, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    faults = verified(how, columns, tmp_path, monkeypatch, sizes)
+    assert len(faults) == 1 and "times the noise that the transcript states" in faults[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{"delta": 0.0}, {"target": "c2"}, {"truncation": 2}])
+@pytest.mark.parametrize("how", [smaller(5), spread_evenly], ids=["a fifth", "spread"])
+def test_so_it_is_with_other_settings(
+    how: Noisy, settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert verified(TRUE, 6, tmp_path, monkeypatch, **settings) == []
+    assert verified(how, 6, tmp_path, monkeypatch, **settings) != []
+
+
+@pytest.mark.parametrize("name", ["copula-shirley", "dp-histogram", "privbayes", "uniform"])
+def test_a_file_that_shows_nothing_of_its_noise_is_said_to(name: str, tmp_path: Path) -> None:
+    fitted(name).save(tmp_path / "m")
+    said = " ".join(verify_file(tmp_path / "m").not_shown)
+    assert "nothing in this file shows its noise" in said
+
+
+def test_how_small_a_noise_shows_is_said(tmp_path: Path) -> None:
+    PrivateVine(1.0).fit(rows(900), SCHEMA).save(tmp_path / "m")
+    said = " ".join(verify_file(tmp_path / "m").not_shown)
+    assert "would show in the answers" in said and "shows its noise" not in said
+    # two columns with two cells each do not have enough numbers in common
+    few = Schema((Column("a", "boolean"), Column("b", "boolean")))
+    table = pd.DataFrame({"a": [True, False] * 50, "b": [True] * 100})
+    PrivateVine(1.0).fit(table, few).save(tmp_path / "few")
+    assert "shows its noise" in " ".join(verify_file(tmp_path / "few").not_shown)
+
+
+@pytest.mark.slow
+def test_true_models_are_not_suspected() -> None:
+    """None of 200 fits is suspected; in more than 150 noise of a tenth would have shown."""
+    rng = np.random.default_rng(16)
+    shown = []
+    for seed in range(200):
+        table, schema = made(int(rng.integers(2, 9)), int(rng.choice([40, 500, 3000, 20000])), seed)
+        settings: dict[str, Any] = {
+            "epsilon": float(rng.choice([0.05, 0.3, 1, 3, 10])),
+            "delta": float(rng.choice([0, 1e-9])),
+            "target": "c2" if len(schema) > 2 and rng.random() < 0.4 else None,
+            "tilt": bool(rng.random() < 0.8),
+            "neighbours": str(rng.choice(["add-remove", "replace-one"])),
+            "random_state": seed,
+        }
+        declared: Schema | None = schema
+        if rng.random() < 0.15:
+            settings |= {"domain": "private", "delta": 1e-6}
+            declared = None
+        elif rng.random() < 0.2:
+            declared = Schema(schema.columns, person="who", max_rows=4)
+            table["who"] = np.arange(len(table)) // 3
+        faults, least = PrivateVine(**settings).fit(table, declared)._evidence()
+        assert faults == [], (seed, settings)
+        shown.append(least or 0.0)
+    assert sum(least > 0.1 for least in shown) > 150
+    assert math.isfinite(max(shown)) and max(shown) < 1

@@ -1,0 +1,586 @@
+"""``shirley verify`` refuses whatever does not add up, also where somebody made it with care."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from card_models import SCHEMA, SETTINGS, edited, fitted, rows
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from copula_shirley import (
+    ArtefactError,
+    Column,
+    Ledger,
+    PrivateVine,
+    Schema,
+    SettingError,
+    load,
+)
+from copula_shirley.cli import main as cli
+from copula_shirley.files.digest import BLANK, close_seal, file_sha256
+from copula_shirley.generator import generators
+from copula_shirley.measure.curator import Answer, Noise, Query, Tables, Transcript
+from copula_shirley.privacy.ledger import Budget, Sensitivity
+from copula_shirley.privacy.zcdp import rho_of
+from copula_shirley.private_vine.cell_maps import GroupKey
+from copula_shirley.publish.card import canonical, card_of
+from copula_shirley.publish.card_page import SEAL, START, card_html, read_page, write_page
+from copula_shirley.publish.outputs import card_path
+from copula_shirley.publish.transcript_check import against_sub_totals
+from copula_shirley.publish.verify import ledger_faults, verify_file
+
+NAMES = sorted(set(generators()) - {"real"})
+Header = dict[str, Any]
+Arrays = dict[str, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def vine(folder: Path) -> Path:
+    PrivateVine(1.0, target="rich").fit(rows(2000), SCHEMA).save(folder / "vine.shirley")
+    return folder / "vine.shirley"
+
+
+@pytest.fixture(scope="module")
+def thesis(folder: Path) -> Path:
+    fitted("copula-shirley").save(folder / "thesis.shirley")
+    return folder / "thesis.shirley"
+
+
+@pytest.fixture(scope="module")
+def histogram(folder: Path) -> Path:
+    fitted("dp-histogram").save(folder / "histogram.shirley")
+    return folder / "histogram.shirley"
+
+
+# -- what is right ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("epsilon", [1.0, None])
+def test_true_models_fit(name: str, epsilon: float | None, tmp_path: Path) -> None:
+    if name == "uniform" and epsilon is None:
+        pytest.skip("it has no epsilon")
+    fitted(name, **({} if name == "uniform" else {"epsilon": epsilon})).save(tmp_path / "m")
+    verdict = verify_file(tmp_path / "m")
+    assert verdict.faults == [] and len(verdict.passed) == 8
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"delta": 0.0},
+        {"domain": "private", "delta": 1e-6, "epsilon": 3.0},
+        {"neighbours": "replace-one", "random_state": 4},
+        {"truncation": None, "families": False},
+        {"epsilon": 30.0, "tilt": False},
+    ],
+)
+def test_true_vines_fit(chosen: dict[str, Any], tmp_path: Path) -> None:
+    schema = None if chosen.get("domain") == "private" else SCHEMA
+    model = PrivateVine(**{"epsilon": 1.0, **chosen}).fit(rows(900), schema)
+    model.save(tmp_path / "m")
+    assert verify_file(tmp_path / "m").faults == []
+
+
+def test_a_published_fingerprint(histogram: Path) -> None:
+    digest = file_sha256(histogram)
+    assert verify_file(histogram, sha256=f"SHA256:{digest.upper()}").fits
+    other = verify_file(histogram, sha256="0" * 64)
+    assert len(other.faults) == 1 and digest in other.faults[0]
+    with pytest.raises(SettingError, match="hexadecimal"):
+        verify_file(histogram, sha256="xyz")
+
+
+# -- accidents -------------------------------------------------------------------------
+
+
+def refused(path: Path) -> bool:
+    """Whether verify says anything but that it fits."""
+    try:
+        return not verify_file(path).fits
+    except ArtefactError:
+        return True
+
+
+def test_one_changed_byte_anywhere_is_refused(histogram: Path, tmp_path: Path) -> None:
+    whole = histogram.read_bytes()
+    broken = tmp_path / "broken"
+    for place in range(len(whole)):
+        broken.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert refused(broken), place
+
+
+def test_an_older_file_is_told_to_have_no_digest_and_no_card(
+    histogram: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(histogram) as old, zipfile.ZipFile(tmp_path / "older", "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "model.json":
+                header = json.loads(content)
+                del header["card"]
+                content = json.dumps(header).encode()
+            new.writestr(name, content)
+    verdict = verify_file(tmp_path / "older")
+    assert [text for text in verdict.faults if "no digest" in text]
+    assert [text for text in verdict.faults if "no privacy card" in text]
+    assert len(verdict.faults) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04 and no more"])
+def test_what_is_no_model_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "m").write_bytes(content)
+    assert refused(tmp_path / "m")
+
+
+# -- forgeries with a fresh digest -----------------------------------------------------
+
+
+def set_totals(header: Header, **totals: Any) -> None:
+    for ledger in (header["ledger"], header["card"]["ledger"]):
+        ledger.update(totals)
+
+
+def say_less(header: Header, _: Arrays) -> None:
+    less = {"epsilon": 0.1, "delta": 1e-9, "rho": 0.0}
+    set_totals(header, spent=less, proved=less)
+
+
+def drop_a_spend(header: Header, _: Arrays) -> None:
+    header["ledger"]["spends"].pop()
+
+
+def negative_spend(header: Header, _: Arrays) -> None:
+    header["ledger"]["spends"][0]["rho"] *= -1
+
+
+def overspend(header: Header, _: Arrays) -> None:
+    header["ledger"]["spends"][0]["rho"] *= 50
+
+
+def text_for_a_cost(header: Header, _: Arrays) -> None:
+    header["ledger"]["spends"][0]["rho"] = "little"
+
+
+def another_claim(header: Header, _: Arrays) -> None:
+    set_totals(header, claimed={"epsilon": 0.5, "delta": 1e-9})
+
+
+def another_unit(header: Header, _: Arrays) -> None:
+    set_totals(header, unit="person", rows_per_unit=5)
+
+
+def not_seeded_is_seeded(header: Header, _: Arrays) -> None:
+    set_totals(header, seeded=True)
+
+
+def other_provenance(header: Header, _: Arrays) -> None:
+    set_totals(header, domains={**header["ledger"]["domains"], "job": "private"})
+
+
+def schema_drafted(header: Header, _: Arrays) -> None:
+    header["schema"]["columns"]["job"]["provenance"] = "drafted"
+
+
+def extra_member(_: Header, arrays: Arrays) -> None:
+    arrays["rows"] = np.arange(7)
+
+
+def extra_entry(header: Header, _: Arrays) -> None:
+    header["note"] = "a row: 42, law, True"
+
+
+def another_answer(_: Header, arrays: Arrays) -> None:
+    arrays["answer_1_0"] = arrays["answer_1_0"] + 1000
+
+
+def fractions(_: Header, arrays: Arrays) -> None:
+    arrays["answer_1_0"] = arrays["answer_1_0"] + 0.25
+
+
+def another_sigma(header: Header, _: Arrays) -> None:
+    header["model"]["queries"][1]["sigma"] *= 3
+
+
+def another_share(header: Header, _: Arrays) -> None:
+    header["model"]["queries"][1]["share"] /= 3
+
+
+def card_meaning(header: Header, _: Arrays) -> None:
+    header["card"]["meaning"][1]["most_true_positives"] = 0.0501
+
+
+def card_hash(header: Header, _: Arrays) -> None:
+    header["card"]["settings_sha256"] = "0" * 64
+
+
+def card_words(header: Header, _: Arrays) -> None:
+    header["card"]["words"]["headline"] = "Proved: epsilon 0.01, for everybody."
+
+
+def card_entry(header: Header, _: Arrays) -> None:
+    header["card"]["approved by"] = "a government"
+
+
+def card_gone(header: Header, _: Arrays) -> None:
+    header["card"] = None
+
+
+def ledger_gone(header: Header, _: Arrays) -> None:
+    del header["ledger"]
+
+
+FORGERIES = {
+    say_less: "proved|spent",
+    drop_a_spend: "entries",
+    negative_spend: "no number",
+    overspend: "above the budget",
+    text_for_a_cost: "not readable",
+    another_claim: "claimed",
+    another_unit: "unit",
+    not_seeded_is_seeded: "seeded",
+    other_provenance: "provenance",
+    schema_drafted: "drafted",
+    extra_member: "'rows' is no part",
+    extra_entry: "'note' is no part",
+    another_answer: "noise|transcript|follows from the answers",
+    fractions: "whole numbers|follows from the answers",
+    another_sigma: "nois",
+    another_share: "share|follows from the answers",
+    card_meaning: "'meaning'",
+    card_hash: "'settings_sha256'",
+    card_words: "words",
+    card_entry: "'approved by'",
+    card_gone: "no privacy card",
+    ledger_gone: "ledger is not readable",
+}
+
+
+@pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
+def test_a_forgery_is_refused(
+    forge: Callable[[Header, Arrays], None], vine: Path, tmp_path: Path
+) -> None:
+    forged = edited(vine, tmp_path / "forged", forge)
+    verdict = verify_file(forged)
+    assert "the digest fits every byte of the file" in verdict.passed  # it was made anew
+    assert not verdict.fits
+    assert any(re.search(FORGERIES[forge], text) for text in verdict.faults), verdict.faults
+    assert all("\n" not in text for text in verdict.faults)
+
+
+def cheaper(header: Header, epsilon: float, delta: float) -> None:
+    """Settings, ledger and card of a model of a smaller epsilon, all of them adding up."""
+    header["settings"]["epsilon"] = epsilon
+    budget = {"epsilon": epsilon, "delta": delta}
+    ledger = header["ledger"]
+    less = rho_of(epsilon, delta) / rho_of(1.0, delta)
+    ledger.update(budget=budget, claimed=budget)
+    for spend in ledger["spends"]:
+        spend["rho"] *= less
+    ledger.update(
+        {k: v for k, v in Ledger.from_dict(ledger).to_dict().items() if k != "partitions"}
+    )
+    assert ledger_faults(ledger) == []
+    assert ledger["proved"]["epsilon"] == pytest.approx(epsilon)
+
+
+def rebuilt_card(path: Path, header: Header) -> None:
+    """A card that belongs to the forged header."""
+    model = load(path)
+    model.epsilon = header["settings"]["epsilon"]
+    model.settings_ = header["settings"]
+    model.ledger_ = Ledger.from_dict(header["ledger"])
+    header["card"] = {**card_of(model), "versions": header["card"]["versions"]}
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.99])
+def test_a_smaller_epsilon_does_not_explain_the_noise(
+    vine: Path, tmp_path: Path, epsilon: float
+) -> None:
+    """Ledger, settings, card and digest are made to fit; the transcript's noise does not."""
+
+    def forge(header: Header, _: Arrays) -> None:
+        cheaper(header, epsilon, 1e-9)
+        rebuilt_card(vine, header)
+
+    verdict = verify_file(edited(vine, tmp_path / "forged", forge))
+    assert "the ledger's totals follow from its entries" in verdict.passed
+    assert not verdict.fits
+    # with 0.1 the algorithm would not even have asked for the same tables
+    said = "its noise|no model of these settings" if epsilon == 0.99 else "no model of these"
+    assert any(re.search(said, text) for text in verdict.faults), verdict.faults
+
+
+def test_restated_noise_is_not_the_noise_that_is_there(tmp_path: Path) -> None:
+    """The noise is restated, too, in a model that asks for margins only, at any small epsilon."""
+    before, after, delta = 0.02, 1e-4, 1e-9
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame({f"c{j}": rng.random(300) < 0.5 for j in range(25)})
+    schema = Schema(tuple(Column(name, "boolean") for name in wide))
+    model = PrivateVine(before, delta, tilt=False, random_state=5).fit(wide, schema)
+    stages = {query["stage"] for query in model.transcript_.queries}
+    assert stages == {"size", "margins"}
+    model.save(tmp_path / "true")
+    assert verify_file(tmp_path / "true").fits
+
+    def forge(header: Header, _: Arrays) -> None:
+        budget = {"epsilon": after, "delta": delta}
+        header["settings"]["epsilon"] = after
+        header["ledger"].update(budget=budget, claimed=budget)
+        for spend in header["ledger"]["spends"]:
+            spend["rho"] *= rho_of(after, delta) / rho_of(before, delta)
+        fresh = Ledger.from_dict(header["ledger"]).to_dict()
+        header["ledger"].update({k: fresh[k] for k in ("spent", "proved")})
+        noise = Noise(Budget(after, delta), model.ledger_.sensitivity())
+        for query in header["model"]["queries"]:
+            query["sigma"] = noise.sigma(query["share"], len(query["what"]))
+        rebuilt_card(tmp_path / "true", header)
+
+    faults = verify_file(edited(tmp_path / "true", tmp_path / "forged", forge)).faults
+    assert len(faults) == 1 and "times the noise that the transcript states" in faults[0]
+
+
+def made_transcript(
+    stated: float, seed: int, tables: int = 8
+) -> tuple[list[Query], Transcript, Noise]:
+    """Tables of 20 cells and 1,000 rows with noise of 30, said to be ``stated``.
+
+    All are of other columns, so that they have nothing in common but the number of rows.
+    """
+    rng = np.random.default_rng(seed)
+    asked: list[Query] = []
+    transcript = Transcript()
+    for i in range(tables):
+        counts = rng.multinomial(1000, np.full(20, 0.05)) + np.rint(rng.normal(0, 30, 20))
+        asked.append(Tables("margins", [GroupKey((f"c{i}",), (np.arange(20),))], 0.1))
+        transcript.add(asked[-1], Answer([counts.astype(np.int64)], stated))
+    return asked, transcript, Noise(Budget(1.0, 1e-9), Sensitivity(1, 1))
+
+
+def test_the_noise_of_totals() -> None:
+    """Each of 300 true transcripts is suspected with a chance of 1e-9."""
+    for seed in range(300):
+        assert against_sub_totals(*made_transcript(30.0, seed))[0] == []
+    for seed in range(30):
+        assert against_sub_totals(*made_transcript(1500.0, seed))[0] != []
+        assert against_sub_totals(*made_transcript(2.0, seed))[0] != []
+        assert against_sub_totals(*made_transcript(600.0, seed, tables=16))[0] != []
+
+
+def test_the_thesis_model_cannot_be_made_to_prove_anything(thesis: Path, tmp_path: Path) -> None:
+    def forge(header: Header, _: Arrays) -> None:
+        header["ledger"]["unprotected"] = []
+        header["ledger"]["proved"] = header["ledger"]["spent"]
+
+    faults = verify_file(edited(thesis, tmp_path / "forged", forge)).faults
+    assert any("which no fit of it can" in text for text in faults)
+    assert any("does not call pseudo-observations unprotected" in text for text in faults)
+
+
+def test_a_partition_cannot_hide_a_cost(thesis: Path, tmp_path: Path) -> None:
+    def forge(header: Header, _: Arrays) -> None:
+        ledger = header["ledger"]
+        ledger["partitions"][0]["parts"].append("nobody")
+        ledger["spends"][0]["rows"] = "nobody"
+
+    faults = verify_file(edited(thesis, tmp_path / "forged", forge)).faults
+    assert any("entries say" in text for text in faults), faults
+
+
+def test_bytes_between_the_members_are_found(histogram: Path, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    with zipfile.ZipFile(histogram) as old, zipfile.ZipFile(hidden, "w") as new:
+        new.comment = BLANK
+        for i, info in enumerate(old.infolist()):
+            if i == 1:
+                assert new.fp is not None
+                new.fp.write(b"secret: row 17")
+                new.start_dir = new.fp.tell()
+            new.writestr(info, old.read(info), zipfile.ZIP_DEFLATED)
+    close_seal(hidden)
+    verdict = verify_file(hidden)
+    assert verdict.faults == ["the file holds bytes that belong to no member"]
+
+
+@pytest.mark.parametrize("entry", [None, 3, [], {}, {"spends": 1}, {"budget": None}])
+def test_odd_ledgers_are_not_readable(entry: Any) -> None:
+    assert ledger_faults(entry) == ["the ledger is not readable"]
+
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=8),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+)
+#: What may differ without any contradiction: it says nothing about privacy.
+FREE = {"format", "copula-shirley", "columns", "dtypes", "rows"}
+
+
+def leaves(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The way to every value inside plain JSON, inner nodes included."""
+    if not isinstance(value, dict | list):
+        return [way]
+    inside = value.items() if isinstance(value, dict) else enumerate(value)
+    return [way, *(leaf for key, item in inside for leaf in leaves(item, (*way, key)))]
+
+
+@settings(max_examples=120)
+@given(st.data())
+def test_no_single_edit_passes_or_breaks_it(
+    histogram: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    with zipfile.ZipFile(histogram) as file:
+        header = json.loads(file.read("model.json"))
+    ways = [w for w in leaves(header) if w and w[0] not in FREE and w[:2] != ("card", "versions")]
+    way = data.draw(st.sampled_from(ways))
+    new = data.draw(SCALARS)
+
+    def edit(content: Header, _: Arrays) -> None:
+        place: Any = content
+        for step in way[:-1]:
+            place = place[step]
+        same = place[way[-1]] == new and type(place[way[-1]]) is type(new)
+        assume(not same and canonical(place[way[-1]]) != canonical(new))
+        place[way[-1]] = new
+
+    forged = edited(histogram, tmp_path_factory.mktemp("f") / "m", edit)
+    # a verdict, or one line that this is no model; nothing else is raised
+    assert refused(forged), (way, new)
+
+
+# -- tables and their cards --------------------------------------------------------------
+
+
+@pytest.fixture
+def table(histogram: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "rows.csv"
+    load(histogram).sample(20, random_state=1).to_csv(path, index=False)
+    write_page(card_path(path), load(histogram).card(), path.name, path)
+    return path
+
+
+def test_a_table_with_its_card_fits(table: Path, tmp_path: Path) -> None:
+    verdict = verify_file(table)
+    assert verdict.faults == [] and verdict.kind == "table" and len(verdict.passed) == 5
+    moved = tmp_path / "elsewhere.html"
+    card_path(table).rename(moved)
+    assert verify_file(table, card=moved).fits
+    with pytest.raises(ArtefactError, match="does not exist"):
+        verify_file(table)
+
+
+def test_a_changed_table_is_refused(table: Path) -> None:
+    table.write_text(table.read_text().replace("law", "art", 1))
+    assert verify_file(table).faults == [
+        "the card belongs to another file, or the file was changed: sha256 does not fit"
+    ]
+
+
+def test_a_changed_card_is_refused(table: Path) -> None:
+    page = card_path(table)
+    whole = page.read_bytes()
+    step = max(1, len(whole) // 300)
+    for place in [*range(0, len(whole), step), *range(len(whole) - 90, len(whole))]:
+        page.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        assert refused(table), place
+
+
+def resealed(page: Path, text: str) -> None:
+    body = text.encode().rpartition(SEAL)[0]
+    digest = hashlib.sha256(body).hexdigest()
+    page.write_bytes(body + SEAL + digest.encode() + b"-->\n")
+
+
+def test_a_page_that_shows_another_card_is_refused(table: Path) -> None:
+    page = card_path(table)
+    text = page.read_text(encoding="utf-8")
+    start = text.index(START)
+    resealed(page, text[:start].replace("epsilon 1", "epsilon 0.1") + text[start:])
+    assert verify_file(table).faults == ["the page shows another card"]
+
+
+def test_a_card_that_does_not_add_up_is_refused(table: Path) -> None:
+    data = read_page(card_path(table))
+    for key, value in {
+        "spent": {"epsilon": 0.1, "delta": 0.0, "rho": 0.0},
+        "proved": None,
+        "spends": [],
+    }.items():
+        card = json.loads(json.dumps(data["card"]))
+        card["ledger"][key] = value
+        card_path(table).write_text(card_html(card, data["file"], data["made"]))
+        assert any(text.startswith("card: the ledger") for text in verify_file(table).faults), key
+    card = json.loads(json.dumps(data["card"]))
+    card["meaning"][0]["most_true_positives"] = 0.011
+    card_path(table).write_text(card_html(card, data["file"], data["made"]))
+    assert verify_file(table).faults == ["the card's meaning does not follow from its ledger"]
+
+
+def test_the_card_beside_a_model_is_the_one_inside(histogram: Path, tmp_path: Path) -> None:
+    shutil.copy(histogram, tmp_path / "m")
+    write_page(card_path(tmp_path / "m"), load(histogram).card(), "m", tmp_path / "m")
+    assert verify_file(tmp_path / "m").fits
+    other = fitted("dp-histogram", epsilon=0.1).card()
+    write_page(card_path(tmp_path / "m"), other, "m", tmp_path / "m")
+    assert verify_file(tmp_path / "m").faults == ["the card beside the model is not the one inside"]
+
+
+# -- the command -----------------------------------------------------------------------
+
+
+def shirley(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object
+) -> tuple[int, str, str]:
+    monkeypatch.setattr(sys, "argv", ["shirley", *map(str, words)])
+    code = 0
+    try:
+        cli.main()
+    except SystemExit as end:
+        code = int(end.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_exit_codes(
+    histogram: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, err = shirley(monkeypatch, capsys, "verify", histogram)
+    assert (code, err) == (0, "") and "adds up" in out and "FAULT" not in out
+    forged = edited(histogram, tmp_path / "forged", extra_member)
+    code, out, err = shirley(monkeypatch, capsys, "verify", forged)
+    assert (code, err) == (1, "") and out.count("FAULT: ") == 1 and "do not rely" in out
+    code, out, err = shirley(monkeypatch, capsys, "verify", forged, "--json")
+    said = json.loads(out)
+    assert code == 1 and said["fits"] is False and len(said["faults"]) == 1
+    (tmp_path / "no model").write_text("hello")
+    for absent in ("absent", "no model", "."):
+        code, out, err = shirley(monkeypatch, capsys, "verify", tmp_path / absent)
+        assert (code, out) == (2, "") and err.startswith("error: ") and err.count("\n") == 1
+
+
+def test_settings_of_the_models_here_are_known() -> None:
+    assert set(SETTINGS) <= set(NAMES)

@@ -1,0 +1,429 @@
+"""Tables come back from files as they were, and a file that is none is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from copula_shirley.errors import SchemaError
+from copula_shirley.rows.tables import check_extension, read_table, write_table
+from copula_shirley.schema.schema import Column, Schema
+
+SECRET = "quarry4711"
+
+
+def file(folder: Path, content: str | bytes, name: str = "table.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def write(path: Path, *chunks: pd.DataFrame) -> list[int]:
+    """Write chunks of one table; return what the progress bar was told."""
+    told: list[int] = []
+    write_table(path, chunks, check_extension(path), told.append)
+    return told
+
+
+def category(name: str, *listed: Any, **fields: Any) -> Column:
+    return Column(name, "categorical", categories=listed, **fields)
+
+
+# -- by hand ---------------------------------------------------------------------------
+
+SCHEMA = Schema(
+    (
+        category("code", "007", "7", "NA"),
+        category("word", "None", "nan", "null", "True", missing=True),
+        Column("age", "integer", minimum=0, maximum=99),
+        Column("pay", "continuous", minimum=0, maximum=9, missing=True),
+        Column("flag", "boolean"),
+        Column(
+            "day",
+            "datetime",
+            minimum="2020-01-01",
+            maximum="2020-12-31",
+            resolution="1D",
+            format="%Y%m%d",
+        ),
+    )
+)
+TEXT = """\
+code,word,age,pay,flag,day
+007,None,0,0.5,True,20200101
+7,nan,99,,False,20200229
+NA,,42,9.0,True,20201231
+007,null,1,0.1,True,20200601
+007,True,2,0.25,False,20200602
+7,nan,3,,False,20200603
+"""
+
+
+def six_rows() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "code": ["007", "7", "NA", "007", "007", "7"],
+            "word": ["None", "nan", None, "null", "True", "nan"],
+            "age": [0, 99, 42, 1, 2, 3],
+            "pay": [0.5, np.nan, 9.0, 0.1, 0.25, np.nan],
+            "flag": [True, False, True, True, False, False],
+            "day": ["20200101", "20200229", "20201231", "20200601", "20200602", "20200603"],
+        }
+    )
+
+
+def values_of(table: pd.DataFrame) -> dict[str, list[Any]]:
+    """The values whatever they are stored as, gaps as None."""
+    return {n: table[n].astype(object).where(table[n].notna(), None).tolist() for n in table}
+
+
+def test_a_csv_file_by_hand(tmp_path: Path) -> None:
+    table = read_table(file(tmp_path, TEXT), SCHEMA)
+    assert values_of(table) == values_of(six_rows())
+    assert table["flag"][0] is True and type(table["age"][0]) is int
+    SCHEMA.validate(table)
+
+
+def test_a_table_is_written_by_hand_in_chunks(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    told = write(path, six_rows().iloc[:4], six_rows().iloc[4:])
+    assert told == [4, 2]
+    assert path.read_text(encoding="utf-8") == TEXT
+
+
+def test_without_a_schema_numbers_are_numbers_and_words_are_words(tmp_path: Path) -> None:
+    table = read_table(file(tmp_path, TEXT))
+    assert table["day"].tolist()[0] == 20200101
+    assert table["code"].tolist() == ["007", "7", "NA", "007", "007", "7"]
+    assert table["word"].isna().tolist() == [False, False, True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    "word", ["NA", "N/A", "None", "none", "null", "NULL", "nan", "NaN", "#N/A", "-", "?"]
+)
+def test_only_an_empty_field_is_missing(tmp_path: Path, word: str) -> None:
+    table = read_table(file(tmp_path, f"a,b\n{word},1\n,2\n"))
+    assert table["a"].tolist()[0] == word
+    assert table["a"].isna().tolist() == [False, True]
+
+
+def test_texts_that_stand_for_missing_can_be_named(tmp_path: Path) -> None:
+    path = file(tmp_path, "a,b\n?,1\nNA,2\n,3\nx,?\n")
+    table = read_table(path, missing=["?"])
+    assert table["a"].isna().tolist() == [True, False, True, False]
+    assert table["b"].isna().tolist() == [False, False, False, True]
+
+
+def test_leading_zeros_stay_where_the_schema_lists_texts(tmp_path: Path) -> None:
+    path = file(tmp_path, "a,b\n007,007\n010,010\n")
+    schema = Schema((category("a", "007", "010"), Column("b", "integer", minimum=0, maximum=99)))
+    table = read_table(path, schema)
+    assert table["a"].tolist() == ["007", "010"]
+    assert table["b"].tolist() == [7, 10]
+
+
+def test_people_are_texts(tmp_path: Path) -> None:
+    schema = Schema((Column("b", "boolean"),), person="id")
+    table = read_table(file(tmp_path, "id,b\n007,True\n7,False\n"), schema)
+    assert table["id"].tolist() == ["007", "7"]
+    schema.validate(table)
+
+
+def test_a_schema_may_name_columns_that_the_file_has_not(tmp_path: Path) -> None:
+    table = read_table(file(tmp_path, "b\nx\n"), Schema((category("a", "x"), category("b", "x"))))
+    assert list(table.columns) == ["b"]
+
+
+def test_whole_numbers_with_gaps_stay_whole(tmp_path: Path) -> None:
+    """What is read and written again shows 34, not 34.0."""
+    schema = Schema(
+        (
+            Column("age", "integer", minimum=0, maximum=99, missing=True),
+            category("level", 1, 2, missing=True),
+            category("word", "x"),
+        )
+    )
+    text = "age,level,word\n34,1,x\n,,x\n35,2,x\n"
+    table = read_table(file(tmp_path, text), schema)
+    schema.validate(table)
+    write(tmp_path / "again.csv", table)
+    assert (tmp_path / "again.csv").read_text(encoding="utf-8") == text
+
+
+# -- round trips -----------------------------------------------------------------------
+
+#: Printable characters: a CSV file cannot hold every control character.
+words = st.text(
+    st.characters(exclude_categories=("C", "Zl", "Zp")) | st.just("\n"), min_size=1, max_size=6
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema]:
+    size = draw(st.integers(1, 8))
+
+    def values(of: st.SearchStrategy[Any]) -> list[Any]:
+        return draw(st.lists(of, min_size=size, max_size=size))
+
+    special = st.sampled_from(["NA", "None", "nan", "007", " x ", "a,b", 'say "x"', "1e5", "True"])
+    listed = draw(st.lists(words | special, min_size=1, max_size=5, unique=True))
+    first, second = draw(st.lists(words, min_size=2, max_size=2, unique=True))
+    first, second = "w" + first.replace("\n", " "), "g" + second.replace("\n", " ")
+    table = pd.DataFrame(
+        {
+            first: values(st.sampled_from(listed)),
+            second: pd.Series(values(st.sampled_from([None, *listed])), dtype=type_of_texts()),
+            "whole": values(st.integers(-(2**53), 2**53)),
+            "number": values(st.floats(-1e15, 1e15)),
+            "gaps": pd.Series(values(st.one_of(st.none(), st.floats(-1e3, 1e3))), dtype=float),
+            "flag": values(st.booleans()),
+        }
+    )
+    bounds = {"minimum": -1e15, "maximum": 1e15}
+    schema = Schema(
+        (
+            category(first, *listed),
+            category(second, *listed, missing=True),
+            Column("whole", "integer", minimum=-(2**53), maximum=2**53),
+            Column("number", "continuous", **bounds),
+            Column("gaps", "continuous", missing=True, **bounds),
+            Column("flag", "boolean"),
+        )
+    )
+    return table, schema
+
+
+def type_of_texts() -> Any:
+    """What pandas makes of texts: objects in version 2, str from version 3 on."""
+    return pd.Series(["x"]).dtype
+
+
+SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@SAME_FOLDER
+@given(drawn=tables(), cut=st.integers(0, 8))
+def test_csv_round_trip(tmp_path: Path, drawn: tuple[pd.DataFrame, Schema], cut: int) -> None:
+    table, schema = drawn
+    chunks = (table.iloc[:cut], table.iloc[cut:])
+    assert sum(write(tmp_path / "t.csv", *chunks)) == len(table)
+    again = read_table(tmp_path / "t.csv", schema)
+    assert values_of(again) == values_of(table)
+    schema.validate(again)
+
+
+@SAME_FOLDER
+@given(drawn=tables(), cut=st.integers(0, 8))
+def test_parquet_round_trip(tmp_path: Path, drawn: tuple[pd.DataFrame, Schema], cut: int) -> None:
+    table, schema = drawn
+    chunks = (table.iloc[:cut], table.iloc[cut:])
+    assert sum(write(tmp_path / "t.parquet", *chunks)) == len(table)
+    again = read_table(tmp_path / "t.parquet", schema)
+    assert values_of(again) == values_of(table)
+
+
+def test_parquet_keeps_every_dtype(tmp_path: Path) -> None:
+    stamps = pd.Series(pd.to_datetime(["2020-01-01 01:02:03", "2020-06-01 00:00:00"]))
+    table = pd.DataFrame(
+        {
+            "int32": pd.Series([1, 2], dtype="int32"),
+            "uint8": pd.Series([1, 2], dtype="uint8"),
+            "Int64": pd.Series([1, None], dtype="Int64"),
+            "float32": pd.Series([0.5, np.nan], dtype="float32"),
+            "boolean": pd.Series([True, None], dtype="boolean"),
+            "category": pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["b", "a"], ordered=True)),
+            "ns": stamps.astype("datetime64[ns]"),
+            "us": stamps.astype("datetime64[us]"),
+            "zone": stamps.dt.tz_localize("Europe/Berlin"),
+            "date": pd.Series([dt.date(2020, 1, 1), None], dtype=object),
+        }
+    )
+    write(tmp_path / "t.parquet", table.iloc[:1], table.iloc[1:])
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet"), table)
+
+
+def test_a_chunk_of_nothing_but_missing_values_may_come_first(tmp_path: Path) -> None:
+    chunks = [pd.DataFrame({"a": pd.Series(v, dtype=object)}) for v in ([None], ["x"])]
+    write(tmp_path / "t.parquet", *chunks)
+    table = read_table(tmp_path / "t.parquet")
+    assert table["a"].isna().tolist() == [True, False]
+    assert table["a"].tolist()[1] == "x"
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_a_lone_column_keeps_its_missing_values(tmp_path: Path, name: str) -> None:
+    table = pd.DataFrame({"a": ["x", None, "y"]})
+    write(tmp_path / name, table)
+    pd.testing.assert_frame_equal(read_table(tmp_path / name), table)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_a_table_without_rows_keeps_its_columns(tmp_path: Path, name: str) -> None:
+    write(tmp_path / name, six_rows().iloc[:0])
+    table = read_table(tmp_path / name, SCHEMA)
+    assert list(table.columns) == list(SCHEMA.names)
+    assert len(table) == 0
+    with pytest.raises(SchemaError, match="no rows"):
+        SCHEMA.validate(table)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("a.csv", "csv"), ("a.CSV", "csv"), ("b.c.parquet", "parquet"), ("a.pq", "parquet")],
+)
+def test_the_extension_says_what_a_file_is(name: str, kind: str) -> None:
+    assert check_extension(name) == kind
+
+
+# -- what cannot be read ---------------------------------------------------------------
+
+
+def refusal(path: Path, schema: Schema | None = None) -> str:
+    """The one message about a file; it names the file and quotes nothing of it."""
+    with pytest.raises(SchemaError) as caught:
+        read_table(path, schema)
+    message = str(caught.value)
+    assert repr(str(path)) in message
+    assert SECRET not in message and "4711" not in message
+    assert "\n" not in message
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    return message
+
+
+UNREADABLE: dict[str, tuple[str | bytes, str]] = {
+    "empty": ("", "it is empty"),
+    "blank lines": ("\n\n\n", "it is empty"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00" + SECRET.encode(), "not UTF-8"),
+    "another encoding": (f"a,b\n{SECRET},caf\xe9\n".encode("latin-1"), "not UTF-8"),
+    "UTF-16": (f"a,b\n{SECRET},1\n".encode("utf-16"), "not UTF-8"),
+    "a line too long": (f"a,b\n1,2\n{SECRET},5,6\n", "different numbers of fields"),
+    "a line too short": (f"a,b\n1,2\n{SECRET}\n", "different numbers of fields"),
+    "every line too long": (f"a,b\n1,2,{SECRET}\n4,5,{SECRET}\n", "different numbers of fields"),
+    "an open quote": (f'a,b\n1,"{SECRET}\n2,3\n', "a quote is not closed"),
+}
+
+
+@pytest.mark.parametrize(("content", "reason"), UNREADABLE.values(), ids=UNREADABLE)
+def test_an_unreadable_csv_file_is_one_error(
+    tmp_path: Path, content: str | bytes, reason: str
+) -> None:
+    path = file(tmp_path, content)
+    for schema in (None, SCHEMA):
+        assert reason in refusal(path, schema)
+
+
+PARQUET = {
+    "empty": b"",
+    "text": SECRET.encode() * 20,
+    "magic bytes alone": b"PAR1PAR1",
+}
+
+
+@pytest.mark.parametrize("content", PARQUET.values(), ids=PARQUET)
+def test_an_unreadable_parquet_file_is_one_error(tmp_path: Path, content: bytes) -> None:
+    refusal(file(tmp_path, content, "table.parquet"))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
+def test_a_truncated_parquet_file_is_one_error(tmp_path: Path, share: float) -> None:
+    write(tmp_path / "whole.parquet", pd.DataFrame({"a": [SECRET, "b"] * 500, "b": range(1000)}))
+    whole = (tmp_path / "whole.parquet").read_bytes()
+    refusal(file(tmp_path, whole[: int(share * len(whole))], "part.parquet"))
+
+
+def test_a_corrupt_parquet_file_is_one_error(tmp_path: Path) -> None:
+    write(tmp_path / "whole.parquet", pd.DataFrame({"a": [SECRET, "b"] * 500}))
+    whole = bytearray((tmp_path / "whole.parquet").read_bytes())
+    whole[20:60] = b"x" * 40
+    refusal(file(tmp_path, bytes(whole), "corrupt.parquet"))
+
+
+@pytest.mark.parametrize("name", ["folder.csv", "folder.parquet"])
+def test_a_folder_is_no_table(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    refusal(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["absent.csv", "absent.parquet", "absent/table.csv"])
+def test_an_absent_file_is_one_error(tmp_path: Path, name: str) -> None:
+    assert "does not exist" in refusal(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["table.txt", "table", "table.csv.gz", "table.xlsx"])
+def test_another_extension_is_refused(tmp_path: Path, name: str) -> None:
+    message = refusal(file(tmp_path, TEXT, name))
+    assert message.endswith("must end in one of .csv, .parquet, .pq")
+
+
+def test_duplicate_columns_of_a_csv_file_are_refused(tmp_path: Path) -> None:
+    message = refusal(file(tmp_path, f"a,b,a\n1,{SECRET},3\n"))
+    assert message.startswith("column 'a' stands twice")
+
+
+def test_duplicate_columns_of_a_parquet_file_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "twice.parquet"
+    pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]), path)
+    refusal(path)
+
+
+BOM = b"\xef\xbb\xbf"
+
+
+def test_a_byte_order_mark_hides_no_duplicate(tmp_path: Path) -> None:
+    message = refusal(file(tmp_path, BOM + b"a,a\n1,2\n"))
+    assert message.startswith("column 'a' stands twice")
+
+
+def test_a_byte_order_mark_hides_no_text_column(tmp_path: Path) -> None:
+    path = file(tmp_path, BOM + b"a,b\n007,True\n")
+    table = read_table(path, Schema((category("a", "007"), Column("b", "boolean"))))
+    assert list(table.columns) == ["a", "b"]
+    assert table["a"].tolist() == ["007"]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_line_ends_of_every_system(tmp_path: Path, line_end: str) -> None:
+    path = file(tmp_path, TEXT.replace("\n", line_end))
+    assert values_of(read_table(path, SCHEMA)) == values_of(six_rows())
+
+
+def test_infinite_numbers_are_left_to_the_schema(tmp_path: Path) -> None:
+    table = read_table(file(tmp_path, "a\n1.5\ninf\n"))
+    assert table["a"].tolist() == [1.5, math.inf]
+    with pytest.raises(SchemaError, match=r"outside \[0, 9\]"):
+        Schema((Column("a", "continuous", minimum=0, maximum=9),)).validate(table)
+
+
+# -- what cannot be written ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_an_error_between_chunks_is_passed_on(tmp_path: Path, name: str) -> None:
+    def chunks() -> Any:
+        yield six_rows()
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        write_table(tmp_path / name, chunks(), check_extension(name), lambda _: None)
+
+
+def test_codes_with_leading_zeros_stay_text_without_a_schema(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("zip,n\n01234,10\n98765,20\n")
+    assert read_table(tmp_path / "t.csv")["zip"].tolist() == ["01234", "98765"]
+    assert read_table(tmp_path / "t.csv")["n"].tolist() == [10, 20]
+
+
+def test_another_separator_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a;b\n1;2\n")
+    with pytest.raises(SchemaError, match="commas"):
+        read_table(tmp_path / "t.csv")

@@ -1,0 +1,590 @@
+"""Values as numbers and back, and the cells in which numbers lie."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from copula_shirley.errors import SchemaError
+from copula_shirley.schema import domain
+from copula_shirley.schema.domain import MISSING
+from copula_shirley.schema.schema import Column
+
+INF = math.inf
+
+
+def round_trip(column: Column, series: pd.Series) -> pd.Series:
+    domain.check(column, series)
+    numbers = domain.to_numbers(column, series)
+    assert numbers.dtype == np.float64
+    assert not np.isnan(numbers).any()
+    return domain.from_numbers(column, numbers, domain.storage(column, series))
+
+
+def assert_identity(column: Column, series: pd.Series) -> None:
+    pd.testing.assert_series_equal(round_trip(column, series), series, check_exact=True)
+
+
+def column_of(kind: str, **fields: Any) -> Column:
+    return Column("x", kind, **fields)
+
+
+# -- values to numbers, by hand --------------------------------------------------------
+
+COLOUR = column_of("categorical", categories=("red", "blue", "green"), missing=True)
+DAY = column_of("datetime", minimum="2020-02-27", maximum="2020-03-31", resolution="1D")
+HOUR = column_of(
+    "datetime", minimum="2020-01-01 06:00", maximum="2020-01-02", resolution="1h", missing=True
+)
+
+BY_HAND: dict[str, tuple[Column, list[Any], list[float]]] = {
+    "categories": (COLOUR, ["green", "red", None, "blue", "red", None], [2, 0, -INF, 1, 0, -INF]),
+    "number categories": (
+        column_of("categorical", categories=(30, 10, 20)),
+        [10, 20, 30],
+        [1, 2, 0],
+    ),
+    "booleans": (column_of("boolean"), [True, False, True], [1, 0, 1]),
+    "booleans and missing": (
+        column_of("boolean", missing=True),
+        [True, None, False],
+        [1, -INF, 0],
+    ),
+    "integers": (column_of("integer", minimum=-5, maximum=5), [-5, 0, 5], [-5, 0, 5]),
+    "numbers": (
+        column_of("continuous", minimum=0, maximum=1, missing=True),
+        [0.25, math.nan, 1.0],
+        [0.25, -INF, 1],
+    ),
+    # February 2020 has 29 days
+    "dates": (DAY, [pd.Timestamp("2020-02-27"), pd.Timestamp("2020-03-01")], [0, 3]),
+    "hours": (HOUR, [pd.Timestamp("2020-01-01 07:00"), pd.NaT], [1, -INF]),
+}
+
+
+@pytest.mark.parametrize(("column", "values", "numbers"), BY_HAND.values(), ids=BY_HAND)
+def test_numbers_by_hand(column: Column, values: list[Any], numbers: list[float]) -> None:
+    series = pd.Series(values)
+    assert domain.to_numbers(column, series).tolist() == numbers
+    back = domain.from_numbers(column, np.array(numbers, dtype=float))
+    assert [None if pd.isna(v) else v for v in back] == [None if pd.isna(v) else v for v in values]
+
+
+def test_a_time_zone_counts_in_utc() -> None:
+    stamps = pd.Series(pd.to_datetime(["2020-01-01 08:00", "2020-01-01 09:00"]))
+    assert domain.to_numbers(HOUR, stamps.dt.tz_localize("Europe/Berlin")).tolist() == [1, 2]
+
+
+def test_the_order_of_numbers_is_the_order_of_values_with_missing_first() -> None:
+    sizes = column_of("categorical", categories=("small", "large"), ordered=True, missing=True)
+    assert domain.to_numbers(sizes, pd.Series(["large", None, "small"])).argsort().tolist() == [
+        1,
+        2,
+        0,
+    ]
+
+
+# -- the round trip is the identity ----------------------------------------------------
+
+LEVELS = ("a", "b", "NA", "", "007")
+Make = Callable[[list[Any]], pd.Series]
+
+
+def as_type(dtype: Any) -> Make:
+    return lambda values: pd.Series(values, dtype=dtype)
+
+
+def texts(dtype: Any) -> tuple[Column, st.SearchStrategy[Any], Make]:
+    return column_of("categorical", categories=LEVELS), st.sampled_from(LEVELS), as_type(dtype)
+
+
+def whole(dtype: str, low: int = 0, high: int = 255) -> tuple[Column, Any, Make]:
+    return column_of("integer", minimum=low, maximum=high), st.integers(low, high), as_type(dtype)
+
+
+def moments(make: Make, resolution: str = "1s", **fields: Any) -> tuple[Column, Any, Make]:
+    column = column_of(
+        "datetime", minimum="1950-01-01", maximum="2049-12-31", resolution=resolution, **fields
+    )
+    step, start = pd.Timedelta(resolution), dt.datetime(1950, 1, 1)
+    most = (dt.datetime(2049, 12, 31) - start) // step.to_pytimedelta()
+    return column, st.integers(0, most).map(lambda k: start + k * step.to_pytimedelta()), make
+
+
+def stamps(unit: str, zone: str | None = None) -> Make:
+    def make(values: list[Any]) -> pd.Series:
+        series = pd.Series(values, dtype="datetime64[us]").astype(f"datetime64[{unit}]")
+        return series if zone is None else series.dt.tz_localize("UTC").dt.tz_convert(zone)
+
+    return make
+
+
+def formatted(how: str, dtype: Any = None) -> Make:
+    return lambda values: pd.Series(
+        [None if v is None else v.strftime(how) for v in values], dtype=dtype
+    )
+
+
+def dates(values: list[Any]) -> pd.Series:
+    return pd.Series([None if v is None else v.date() for v in values], dtype=object)
+
+
+STORED: dict[str, tuple[Column, Any, Make]] = {
+    "text": texts(None),
+    "text objects": texts(object),
+    "string": texts("string"),
+    "pandas category": texts(pd.CategoricalDtype(LEVELS)),
+    "ordered pandas category": texts(pd.CategoricalDtype(LEVELS, ordered=True)),
+    "int64": whole("int64", -(2**53), 2**53),
+    "int32": whole("int32", -(2**31), 2**31 - 1),
+    "uint8": whole("uint8"),
+    "Int64": whole("Int64", -(2**53), 2**53),
+    "UInt8": whole("UInt8"),
+    "integers as float64": whole("float64"),
+    "float64": (
+        column_of("continuous", minimum=-1e15, maximum=1e15),
+        st.floats(-1e15, 1e15),
+        as_type("float64"),
+    ),
+    "float32": (
+        column_of("continuous", minimum=-1e15, maximum=1e15),
+        st.floats(-(2.0**40), 2.0**40, width=32),
+        as_type("float32"),
+    ),
+    "Float64": (
+        column_of("continuous", minimum=-1e15, maximum=1e15),
+        st.floats(-1e15, 1e15),
+        as_type("Float64"),
+    ),
+    "bool": (column_of("boolean"), st.booleans(), as_type("bool")),
+    "boolean": (column_of("boolean"), st.booleans(), as_type("boolean")),
+    "boolean objects": (column_of("boolean"), st.booleans(), as_type(object)),
+    "number categories": (
+        column_of("categorical", categories=(3, 1, 2)),
+        st.integers(1, 3),
+        as_type("int64"),
+    ),
+    "datetime64[ns]": moments(stamps("ns")),
+    "datetime64[us]": moments(stamps("us"), "1us"),
+    "datetime64[s]": moments(stamps("s")),
+    "datetime64[s] days": moments(stamps("s"), "1D"),
+    "UTC": moments(stamps("us", "UTC")),
+    "Europe/Berlin": moments(stamps("ns", "Europe/Berlin")),
+    "date text": moments(formatted("%d.%m.%Y"), "1D", format="%d.%m.%Y"),
+    "date text objects": moments(formatted("%Y-%m-%d", object), "1D", format="%Y-%m-%d"),
+    "time text": moments(formatted("%Y/%m/%d %H:%M"), "1min", format="%Y/%m/%d %H:%M"),
+    "date objects": moments(dates, "1D"),
+}
+#: These have no place for a missing value: numpy's integers and booleans.
+FULL = {"int64", "int32", "uint8", "bool", "number categories"}
+
+
+@pytest.mark.parametrize("stored", STORED)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_the_round_trip_is_the_identity(stored: str, data: st.DataObject) -> None:
+    column, values, make = STORED[stored]
+    assert_identity(column, make(data.draw(st.lists(values, min_size=1, max_size=6))))
+
+
+@pytest.mark.parametrize("stored", [name for name in STORED if name not in FULL])
+@settings(max_examples=25)
+@given(data=st.data())
+def test_the_round_trip_keeps_missing_values(stored: str, data: st.DataObject) -> None:
+    column, values, make = STORED[stored]
+    column = Column.from_dict("x", {**column.to_dict(), "missing": True})
+    listed = data.draw(st.lists(st.one_of(st.none(), values), max_size=6))
+    series = make([*listed, None])
+    back = round_trip(column, series)
+    assert back.dtype == series.dtype
+    assert back.isna().tolist() == series.isna().tolist()
+    pd.testing.assert_series_equal(back.dropna(), series.dropna(), check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "nullable"),
+    [("int64", "Int64"), ("int32", "Int32"), ("uint8", "UInt8"), ("bool", "boolean")],
+)
+def test_a_column_that_may_be_missing_gets_a_dtype_that_can_be(dtype: str, nullable: str) -> None:
+    kind = (
+        {"kind": "boolean"} if dtype == "bool" else {"kind": "integer", "minimum": 0, "maximum": 1}
+    )
+    column = Column.from_dict("x", {**kind, "missing": True})
+    series = pd.Series([1, 0], dtype=dtype)
+    back = round_trip(column, series)
+    assert str(back.dtype) == nullable
+    assert back.astype(dtype).tolist() == series.tolist()
+    drawn = domain.from_numbers(column, np.array([1.0, MISSING]), nullable)
+    assert drawn.isna().tolist() == [False, True]
+
+
+def test_whole_numbers_as_objects_stay_whole() -> None:
+    column = column_of("integer", minimum=0, maximum=9, missing=True)
+    back = round_trip(column, pd.Series([1, None, 3], dtype=object))
+    assert [type(v) for v in back.dropna()] == [int, int]
+
+
+@pytest.mark.parametrize("how", ["stamps", "texts"])
+def test_dates_as_pandas_categories(how: str) -> None:
+    stored_format = "%Y-%m-%d" if how == "texts" else None
+    column = Column.from_dict("x", {**DAY.to_dict(), "format": stored_format, "missing": True})
+    values = ["2020-03-01", "2020-02-28", None]
+    series = pd.Series(values if how == "texts" else pd.to_datetime(values)).astype("category")
+    back = round_trip(column, series)
+    assert isinstance(back.dtype, pd.CategoricalDtype)
+    assert back.dropna().tolist() == series.dropna().tolist()
+
+
+def test_dates_of_which_none_is_known() -> None:
+    series = pd.Series([pd.NaT, pd.NaT], dtype="datetime64[us]")
+    assert_identity(HOUR, series)
+
+
+def test_an_empty_draw_has_the_right_dtype() -> None:
+    for column, _, make in STORED.values():
+        stored = domain.storage(column, make([]))
+        assert domain.from_numbers(column, np.empty(0), stored).dtype == make([]).dtype
+
+
+def test_storage_depends_on_the_dtype_alone() -> None:
+    maybe = column_of("integer", minimum=0, maximum=9, missing=True)
+    full = pd.Series([1, 2], dtype="int64")
+    assert domain.storage(maybe, full) == domain.storage(maybe, full.iloc[:1]) == "Int64"
+
+
+# -- guesses for a draft ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("texts_", "found"),
+    [
+        (["2020-01-31", "1999-12-01"], "%Y-%m-%d"),
+        (["2020/01/31"], "%Y/%m/%d"),
+        (["2020-01-31 23:59:59"], "%Y-%m-%d %H:%M:%S"),
+        (["2020-01-31T23:59:59"], "%Y-%m-%dT%H:%M:%S"),
+        (["2020-01-31", "2020-02-31"], None),
+        (["2020-01-31", "never"], None),
+        (["31.01.2020"], None),
+    ],
+)
+def test_the_format_of_dates_is_guessed(texts_: list[str], found: str | None) -> None:
+    assert domain.guess_format(pd.Series(texts_)) == found
+
+
+@pytest.mark.parametrize(
+    ("later", "step"),
+    [
+        ("2020-01-09", "1D"),
+        ("2020-01-01 05:00", "1h"),
+        ("2020-01-01 05:01", "1min"),
+        ("2020-01-01 05:01:07", "1s"),
+        ("2020-01-01 05:01:07.003", "1ms"),
+        ("2020-01-01 05:01:07.000003", "1us"),
+    ],
+)
+def test_the_step_of_dates_is_guessed(later: str, step: str) -> None:
+    earlier = pd.Timestamp("2020-01-01")
+    assert domain.guess_step(pd.Series([earlier, pd.Timestamp(later)])) == step
+
+
+# -- cells, by hand --------------------------------------------------------------------
+
+TENTHS = column_of("continuous", minimum=0, maximum=1, cells=4)
+CELLS: dict[str, tuple[Column, list[float], list[float], float]] = {
+    "categories": (COLOUR, [-INF, 0, 1, 2], [-INF, 0, 1, 2], 1),
+    "booleans": (column_of("boolean"), [0, 1], [0, 1], 1),
+    "few integers": (column_of("integer", minimum=3, maximum=6), [3, 4, 5, 6], [3, 4, 5, 6], 1),
+    # ten integers in three cells: 0 to 3, 4 to 6, 7 to 9
+    "integers": (column_of("integer", minimum=0, maximum=9, cells=3), [0, 4, 7], [3, 6, 9], 1),
+    "special at the edge": (
+        column_of("integer", minimum=0, maximum=9, cells=3, special=(0,)),
+        [0, 1, 4, 7],
+        [0, 3, 6, 9],
+        1,
+    ),
+    "special inside": (
+        column_of("integer", minimum=0, maximum=9, cells=2, special=(7,)),
+        [0, 5, 7, 8],
+        [4, 6, 7, 9],
+        1,
+    ),
+    "special at the maximum": (
+        column_of("integer", minimum=0, maximum=9, cells=1, special=(9,), missing=True),
+        [-INF, 0, 9],
+        [-INF, 8, 9],
+        1,
+    ),
+    "more cells than integers": (
+        column_of("integer", minimum=0, maximum=1, cells=50),
+        [0, 1],
+        [0, 1],
+        1,
+    ),
+    "one value": (column_of("integer", minimum=5, maximum=5), [5], [5], 1),
+    "numbers": (TENTHS, [0, 0.25, 0.5, 0.75], [0.25, 0.5, 0.75, 1], 0),
+    "one number": (column_of("continuous", minimum=2, maximum=2), [2], [2], 0),
+    "special numbers": (
+        column_of("continuous", minimum=0, maximum=2, cells=2, special=(0, 1.5, 2)),
+        [0, 5e-324, 1, 1.5, np.nextafter(1.5, 2), 2],
+        [0, 1, 1.5, 1.5, 2, 2],
+        0,
+    ),
+    # 27 February to 4 March 2020 are seven days
+    "dates": (
+        column_of("datetime", minimum="2020-02-27", maximum="2020-03-04", resolution="1D", cells=2),
+        [0, 4],
+        [3, 6],
+        1,
+    ),
+    # 1 and 8 January; the 15th is not reached
+    "a maximum off the grid": (
+        column_of("datetime", minimum="2020-01-01", maximum="2020-01-14", resolution="7D"),
+        [0, 1],
+        [0, 1],
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("column", "first", "last", "step"), CELLS.values(), ids=CELLS)
+def test_cells_by_hand(column: Column, first: list[float], last: list[float], step: float) -> None:
+    found = domain.cells(column)
+    assert found.first.tolist() == first
+    assert found.last.tolist() == last
+    assert found.step == step
+    assert found.size == column.size == len(first)
+
+
+@pytest.mark.parametrize(
+    ("fields", "count"),
+    [
+        ({"kind": "integer", "minimum": 1, "maximum": 1000}, 1000),
+        ({"kind": "integer", "minimum": 1, "maximum": 1001}, 100),
+        ({"kind": "continuous", "minimum": 0, "maximum": 9}, 100),
+        ({"kind": "continuous", "minimum": 0, "maximum": 9, "resolution": 0.5}, 18),
+        ({"kind": "continuous", "minimum": 0, "maximum": 9, "resolution": 0.01}, 100),
+        ({"kind": "continuous", "minimum": 0, "maximum": 9, "resolution": 50}, 1),
+        (
+            {
+                "kind": "datetime",
+                "minimum": "2020-01-01",
+                "maximum": "2021-01-01",
+                "resolution": "1D",
+            },
+            367,
+        ),
+        ({"kind": "datetime", "minimum": "2020-01-01", "maximum": "2021-01-01"}, 100),
+    ],
+)
+def test_the_number_of_cells_that_a_schema_does_not_name(
+    fields: dict[str, Any], count: int
+) -> None:
+    assert Column.from_dict("x", fields).size == count
+
+
+@pytest.mark.parametrize("kind", ["integer", "continuous"])
+def test_too_many_cells_are_refused(kind: str) -> None:
+    with pytest.raises(SchemaError, match=r"'x': cells \(60,000\) must be at most 50,000"):
+        domain.cells(column_of(kind, minimum=0, maximum=10**9, cells=60_000))
+
+
+@given(st.integers(0, 60), st.integers(1, 70), st.lists(st.integers(0, 60)), st.booleans())
+def test_cells_are_reckoned_before_they_are_made(
+    maximum: int, cells: int, special: list[int], missing: bool
+) -> None:
+    special = [value for value in special if value <= maximum]
+    for kind in ("integer", "continuous"):
+        fields = {"minimum": 0, "maximum": maximum, "cells": cells, "missing": missing}
+        column = column_of(kind, special=special, **fields)
+        assert domain.cells(column).size <= domain.most_cells(column)
+        if not special and (maximum or kind == "integer"):
+            assert domain.cells(column).size == domain.most_cells(column)
+
+
+def test_index_and_snap_by_hand() -> None:
+    found = domain.cells(column_of("integer", minimum=0, maximum=9, cells=3, missing=True))
+    numbers = np.array([0, 3, 4, 6, 7, 9, MISSING])
+    assert found.index(numbers).tolist() == [1, 1, 2, 2, 3, 3, 0]
+    assert found.snap(numbers).tolist() == [0, 0, 4, 4, 7, 7, MISSING]
+
+
+def test_spread_reaches_every_number_of_the_cell_and_no_other() -> None:
+    found = domain.cells(column_of("integer", minimum=0, maximum=9, cells=3, special=(5,)))
+    rng = np.random.default_rng(0)
+    for first, inside in {0: {0, 1, 2, 3}, 4: {4}, 5: {5}, 6: {6}, 7: {7, 8, 9}}.items():
+        drawn = found.spread(np.full(500, float(first)), rng)
+        assert set(drawn.tolist()) == inside
+
+
+# -- cells, in general -----------------------------------------------------------------
+
+
+@st.composite
+def gridded(draw: st.DrawFn) -> tuple[Column, np.ndarray]:
+    """An integer column and some of its numbers."""
+    low = draw(st.integers(-(10**6), 10**6))
+    high = low + draw(st.integers(0, 3000))
+    inside = st.integers(low, high)
+    column = column_of(
+        "integer",
+        minimum=low,
+        maximum=high,
+        cells=draw(st.one_of(st.none(), st.integers(1, 50))),
+        special=tuple(draw(st.lists(inside, max_size=3))),
+        missing=draw(st.booleans()),
+    )
+    numbers = [*draw(st.lists(inside, min_size=1, max_size=20)), low, high, *column.special]
+    return column, np.array(numbers, dtype=float)
+
+
+@st.composite
+def intervals(draw: st.DrawFn) -> tuple[Column, np.ndarray]:
+    """A continuous column and some of its numbers."""
+    low = draw(st.floats(-1e3, 1e3))
+    high = low + draw(st.one_of(st.just(0.0), st.floats(0.1, 1e3)))
+    inside = st.floats(low, high)
+    column = column_of(
+        "continuous",
+        minimum=low,
+        maximum=high,
+        cells=draw(st.one_of(st.none(), st.integers(1, 50))),
+        special=tuple(draw(st.lists(inside, max_size=3))),
+        missing=draw(st.booleans()),
+    )
+    numbers = [*draw(st.lists(inside, min_size=1, max_size=20)), low, high, *column.special]
+    return column, np.array(numbers)
+
+
+@st.composite
+def listed(draw: st.DrawFn) -> tuple[Column, np.ndarray]:
+    """A categorical column and some of its numbers."""
+    size = draw(st.integers(1, 9))
+    column = column_of("categorical", categories=tuple(range(size)), missing=draw(st.booleans()))
+    return column, np.array(draw(st.lists(st.integers(0, size - 1), min_size=1)), dtype=float)
+
+
+drawn_columns = st.one_of(gridded(), intervals(), listed())
+
+
+@given(drawn_columns)
+def test_every_number_lies_in_exactly_one_cell(drawn: tuple[Column, np.ndarray]) -> None:
+    column, numbers = drawn
+    found = domain.cells(column)
+    if column.missing:
+        numbers = np.append(numbers, MISSING)
+    assert np.all(np.diff(found.first) > 0)
+    assert np.all(found.first <= found.last)
+    if found.step == 0:  # half-open intervals, of which the last one is closed
+        following = np.append(found.first[1:], INF)
+        within = (numbers[:, None] >= found.first) & (numbers[:, None] < following)
+    else:
+        within = (numbers[:, None] >= found.first) & (numbers[:, None] <= found.last)
+    assert within.sum(axis=1).tolist() == [1] * len(numbers)
+    assert within.argmax(axis=1).tolist() == found.index(numbers).tolist()
+
+
+@given(drawn_columns, st.integers(0, 2**32))
+def test_spread_stays_in_the_cell_and_on_the_grid(
+    drawn: tuple[Column, np.ndarray], seed: int
+) -> None:
+    column, numbers = drawn
+    found = domain.cells(column)
+    if column.missing:
+        numbers = np.append(numbers, MISSING)
+    inside = found.spread(found.snap(numbers), np.random.default_rng(seed))
+    assert found.index(inside).tolist() == found.index(numbers).tolist()
+    assert found.snap(found.snap(numbers)).tolist() == found.snap(numbers).tolist()
+    known = inside[np.isfinite(inside)]
+    assert len(known) == np.isfinite(numbers).sum()  # missing stays missing
+    if column.kind != "categorical":
+        assert np.all((known >= column.minimum) & (known <= column.maximum))
+    if found.step:
+        assert np.all(known == np.round(known))
+
+
+@given(st.one_of(gridded(), intervals()), st.integers(0, 2**32))
+def test_a_special_value_is_alone_in_its_cell(drawn: tuple[Column, np.ndarray], seed: int) -> None:
+    column, numbers = drawn
+    found = domain.cells(column)
+    special = np.array(column.special, dtype=float)
+    assert found.snap(special).tolist() == special.tolist()
+    assert found.spread(special, np.random.default_rng(seed)).tolist() == special.tolist()
+    others = numbers[~np.isin(numbers, special)]
+    assert not np.isin(found.snap(others), special).any()
+
+
+def test_spread_never_reaches_the_next_cell() -> None:
+    """Near 2**50 the numbers are 1/4 apart, so that a sum is easily rounded up."""
+    found = domain.cells(column_of("continuous", minimum=2**50, maximum=2**50 + 8, cells=8))
+    firsts = np.repeat(found.first, 500)
+    inside = found.spread(firsts, np.random.default_rng(0))
+    assert np.all(found.snap(inside) == firsts)
+
+
+# -- resolution ------------------------------------------------------------------------
+
+GRIDS = [0.001, 0.01, 0.05, 0.1, 0.125, 0.25, 1 / 3, 0.5, 0.75, 1, 1.25, 2.5, 5, 12.5, 1000]
+
+
+def test_rounding_by_hand() -> None:
+    column = column_of("continuous", minimum=0.2, maximum=9.9, resolution=0.5, missing=True)
+    numbers = np.array([0.21, 0.3, 0.8, 5.2, 9.8, MISSING])
+    # 0.21 would go to 0 and 9.8 to 10, which are outside the bounds
+    expected = [0.2, 0.5, 1.0, 5.0, 9.9, MISSING]
+    assert domain.round_to_resolution(column, numbers).tolist() == expected
+
+
+def test_rounding_leaves_no_dust() -> None:
+    column = column_of("continuous", minimum=0, maximum=1, resolution=0.1)
+    assert domain.round_to_resolution(column, np.array([0.31, 0.68])).tolist() == [0.3, 0.7]
+
+
+@pytest.mark.parametrize("resolution", [0.125, 1.25, 0.0625, 0.375])
+def test_rounding_to_a_grid_with_many_digits(resolution: float) -> None:
+    column = column_of("continuous", minimum=0, maximum=100, resolution=resolution)
+    grid = np.arange(9) * resolution
+    assert domain.round_to_resolution(column, grid).tolist() == grid.tolist()
+
+
+@pytest.mark.parametrize("resolution", GRIDS)
+@settings(max_examples=25)
+@given(drawn=intervals())
+def test_rounding_stays_within_the_bounds(
+    resolution: float, drawn: tuple[Column, np.ndarray]
+) -> None:
+    plain, numbers = drawn
+    column = Column.from_dict("x", {**plain.to_dict(), "resolution": resolution})
+    rounded = domain.round_to_resolution(column, np.append(numbers, MISSING))
+    assert rounded[-1] == MISSING
+    rounded = rounded[:-1]
+    assert np.all((rounded >= column.minimum) & (rounded <= column.maximum))
+    assert domain.round_to_resolution(plain, numbers).tolist() == numbers.tolist()
+
+
+@pytest.mark.parametrize("resolution", GRIDS)
+@settings(max_examples=25)
+@given(drawn=intervals())
+def test_rounded_numbers_lie_on_the_grid_or_on_a_bound(
+    resolution: float, drawn: tuple[Column, np.ndarray]
+) -> None:
+    plain, numbers = drawn
+    column = Column.from_dict("x", {**plain.to_dict(), "resolution": resolution})
+    rounded = domain.round_to_resolution(column, numbers)
+    steps = rounded / resolution
+    # up to 2e6 steps, each a few float roundings of 2e-16 away from a whole number
+    on_grid = np.abs(steps - np.round(steps)) < 1e-6
+    assert np.all(on_grid | np.isin(rounded, [column.minimum, column.maximum]))
+
+
+def test_only_continuous_columns_are_rounded() -> None:
+    numbers = np.array([0.0, 1.0, 2.0])
+    assert domain.round_to_resolution(COLOUR, numbers) is numbers
+    assert domain.round_to_resolution(DAY, numbers) is numbers

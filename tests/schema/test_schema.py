@@ -1,0 +1,1028 @@
+"""A schema says what may stand in a table; what may not is refused by name."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import subprocess
+import sys
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from copula_shirley.errors import SchemaError, ShirleyError
+from copula_shirley.schema import domain
+from copula_shirley.schema.schema import DRAFT_NOTE, KINDS, Column, Schema, load_yaml
+
+SCHEMA = Schema(
+    (
+        Column("job", "categorical", categories=("baker", "clerk", "nurse", "else"), other="else"),
+        Column("grade", "categorical", categories=("low", "high"), ordered=True, missing=True),
+        Column("age", "integer", minimum=0, maximum=120),
+        Column(
+            "pay",
+            "continuous",
+            minimum=0,
+            maximum=9999.5,
+            resolution=0.5,
+            cells=10,
+            special=(0,),
+            missing=True,
+        ),
+        Column("smoker", "boolean", missing=True),
+        Column("seen", "datetime", minimum="2020-01-01", maximum="2020-12-31", resolution="1D"),
+        Column(
+            "born",
+            "datetime",
+            minimum="1900-01-01",
+            maximum="2019-12-31",
+            resolution="1D",
+            format="%d.%m.%Y",
+            missing=True,
+        ),
+    ),
+    person="id",
+    max_rows=2,
+)
+
+
+def six_rows() -> pd.DataFrame:
+    """Six rows of four people that fit ``SCHEMA``."""
+    seen = ["2020-01-01", "2020-02-29", "2020-03-01", "2020-06-30", "2020-07-01", "2020-12-31"]
+    return pd.DataFrame(
+        {
+            "id": ["p1", "p1", "p2", "p3", "p4", "p4"],
+            "job": ["baker", "baker", "clerk", "nurse", "else", "clerk"],
+            "grade": ["low", "high", None, "low", "high", "high"],
+            "age": [0, 1, 17, 42, 99, 120],
+            "pay": [0.0, 0.5, 1234.5, np.nan, 9999.0, 9999.5],
+            "smoker": [True, False, None, True, True, False],
+            "seen": pd.to_datetime(seen),
+            "born": ["01.01.1900", "31.12.2019", None, "29.02.2000", "05.06.1970", "06.05.1970"],
+        }
+    )
+
+
+def with_value(name: str, value: Any, row: int = 3) -> pd.DataFrame:
+    """The six rows with one of their values replaced, whatever its type."""
+    table = six_rows()
+    values = table[name].tolist()
+    values[row] = value
+    keeps = isinstance(value, int | float) and not isinstance(value, bool)
+    numeric = keeps and pd.api.types.is_numeric_dtype(table[name].dtype)
+    return table.assign(**{name: pd.Series(values, dtype=None if numeric else object)})
+
+
+def refusal(table: Any, schema: Schema = SCHEMA, **options: Any) -> str:
+    with pytest.raises(SchemaError) as caught:
+        schema.validate(table, **options)
+    return str(caught.value)
+
+
+def one(column: Column) -> Schema:
+    return Schema((column,))
+
+
+# -- what fits -------------------------------------------------------------------------
+
+
+def test_a_table_that_fits_comes_back_unchanged() -> None:
+    table = six_rows()
+    pd.testing.assert_frame_equal(SCHEMA.validate(table), six_rows())
+    pd.testing.assert_frame_equal(table, six_rows())
+
+
+def test_columns_may_stand_in_any_order() -> None:
+    table = six_rows()[[*reversed(SCHEMA.names), "id"]]
+    assert list(SCHEMA.validate(table).columns) == [*reversed(SCHEMA.names), "id"]
+
+
+def test_names_length_and_lookup() -> None:
+    assert SCHEMA.names == ("job", "grade", "age", "pay", "smoker", "seen", "born")
+    assert len(SCHEMA) == 7
+    assert [column.name for column in SCHEMA] == list(SCHEMA.names)
+    assert SCHEMA["age"].maximum == 120
+    with pytest.raises(SchemaError, match=r"'ag' is not in the schema; it has job, grade, age"):
+        SCHEMA["ag"]
+
+
+def test_only_unordered_categories_are_nominal() -> None:
+    assert [column.name for column in SCHEMA if column.nominal] == ["job"]
+
+
+def test_size_counts_the_cell_of_missing_values() -> None:
+    # pay: 10 cells of 999.95, one for the special 0, one for missing
+    assert [SCHEMA[name].size for name in ("job", "grade", "age", "pay", "smoker")] == [
+        4,
+        3,
+        121,
+        12,
+        3,
+    ]
+
+
+# -- what is refused -------------------------------------------------------------------
+
+WRONG = {
+    "unknown category": ("job", "quarry4711", "'baker', 'clerk', 'nurse', 'else'"),
+    "unknown ordered category": ("grade", "quarry4711", "'low', 'high'"),
+    "number among texts": ("job", 4711, "'baker', 'clerk', 'nurse', 'else'"),
+    "integer too large": ("age", 4711, "[0, 120]"),
+    "integer too small": ("age", -4711, "[0, 120]"),
+    "fraction": ("age", 47.11, "whole number"),
+    "text in an integer column": ("age", "quarry4711", "numbers in [0, 120]"),
+    "too large digits as text": ("age", "4711", "[0, 120]"),
+    "infinite integer": ("age", math.inf, "[0, 120]"),
+    "number too large": ("pay", 47110.5, "[0, 9999.5]"),
+    "number too small": ("pay", -0.4711, "[0, 9999.5]"),
+    "infinite number": ("pay", math.inf, "[0, 9999.5]"),
+    "negative infinite number": ("pay", -math.inf, "[0, 9999.5]"),
+    "text in a number column": ("pay", "quarry4711", "numbers in [0, 9999.5]"),
+    "text in a boolean column": ("smoker", "quarry4711", "False, True"),
+    "number in a boolean column": ("smoker", 4711, "False, True"),
+    "date too early": ("seen", pd.Timestamp("1947-11-04"), "[2020-01-01 00:00:00, 2020-12-31"),
+    "date too late": ("seen", pd.Timestamp("2047-11-04"), "[2020-01-01 00:00:00, 2020-12-31"),
+    "date off the grid": ("seen", pd.Timestamp("2020-05-05 04:07:11"), "steps (1 days"),
+    "date as text": ("seen", "2020-11-04", "declare their format"),
+    "date off the format": ("born", "1947-11-04", "'%d.%m.%Y'"),
+    "date that is none": ("born", "31.02.1947", "'%d.%m.%Y'"),
+    "text date too late": ("born", "04.11.2047", "[1900-01-01 00:00:00, 2019-12-31"),
+    "text date too early": ("born", "04.11.1847", "[1900-01-01 00:00:00, 2019-12-31"),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), WRONG.values(), ids=WRONG)
+def test_a_wrong_value_is_refused_by_column_and_rule(name: str, value: Any, allowed: str) -> None:
+    hidden = refusal(with_value(name, value))
+    assert hidden.startswith(f"column {name!r}: ")
+    assert allowed in hidden
+    shown = refusal(with_value(name, value), show_values=True)
+    assert shown.startswith(hidden)  # the same message, and the value after it
+    quoted = str(value.date()) if isinstance(value, pd.Timestamp) else repr(value)
+    assert quoted in shown or str(value) in shown
+    assert "found" in shown
+    assert str(value) not in hidden.replace(allowed, "").replace("120", "")
+    assert "found" not in hidden
+
+
+@pytest.mark.parametrize("name", ["job", "age", "seen"])
+def test_a_missing_value_that_is_not_declared_is_refused(name: str) -> None:
+    empty = pd.NaT if name == "seen" else None
+    for show_values in (False, True):
+        message = refusal(with_value(name, empty), show_values=show_values)
+        assert message.startswith(f"column {name!r}: a value is missing")
+        assert "missing: true" in message
+
+
+@pytest.mark.parametrize("name", ["grade", "pay", "smoker", "born"])
+def test_a_missing_value_that_is_declared_fits(name: str) -> None:
+    SCHEMA.validate(with_value(name, None, row=0))
+
+
+def test_at_most_five_values_are_quoted() -> None:
+    table = pd.DataFrame({"x": range(100, 120)})
+    column = Column("x", "integer", minimum=0, maximum=9)
+    assert refusal(table, one(column), show_values=True).endswith("(found 100, 101, 102, 103, 104)")
+
+
+def test_a_long_list_of_categories_is_cut_in_the_message() -> None:
+    column = Column("x", "categorical", categories=tuple(f"c{i}" for i in range(30)))
+    message = refusal(pd.DataFrame({"x": ["quarry"]}), one(column))
+    assert "30 categories" in message and "'c11', ..." in message and "c12" not in message
+
+
+def test_a_column_absent_from_the_table_is_refused() -> None:
+    message = refusal(six_rows().drop(columns="age"))
+    assert message == "column 'age' is in the schema but not in the table"
+
+
+def test_a_column_absent_from_the_schema_is_refused() -> None:
+    message = refusal(six_rows().assign(extra=1))
+    assert message.startswith("column 'extra' is in the table but not in the schema")
+
+
+def test_the_person_column_must_be_there() -> None:
+    message = refusal(six_rows().drop(columns="id"))
+    assert message == "person column 'id' is in the schema but not in the table"
+
+
+def test_duplicate_columns_are_refused() -> None:
+    table = six_rows()
+    twice = pd.concat([table, table[["age"]]], axis=1)
+    assert refusal(twice).startswith("column 'age' stands twice")
+    with pytest.raises(SchemaError, match="'age' stands twice"):
+        Schema.draft(twice)
+
+
+def test_an_empty_table_is_refused() -> None:
+    assert "no rows" in refusal(six_rows().iloc[:0])
+    with pytest.raises(SchemaError, match="no rows"):
+        Schema.draft(six_rows().iloc[:0])
+
+
+@pytest.mark.parametrize("table", [None, [[1]], {"x": [1]}, np.zeros((2, 2))])
+def test_only_a_frame_is_a_table(table: Any) -> None:
+    assert "must be a pandas DataFrame" in refusal(table)
+    with pytest.raises(SchemaError, match="must be a pandas DataFrame"):
+        Schema.draft(table)
+
+
+@pytest.mark.parametrize("name", [0, ("a", "b"), None, ""])
+def test_column_names_must_be_texts(name: Any) -> None:
+    table = pd.DataFrame({"x": [1, 2]})
+    table.columns = pd.Index([name], dtype=object, tupleize_cols=False)
+    assert "must be a non-empty text" in refusal(table)
+
+
+def test_a_person_with_too_many_rows_is_refused() -> None:
+    table = six_rows()
+    table.loc[2, "id"] = "p1"  # a third row
+    for show_values in (False, True):
+        message = refusal(table, show_values=show_values)
+        assert message.startswith("person column 'id': ")
+        assert "max_rows (2)" in message
+    assert "p1" not in refusal(table)
+
+
+def test_every_row_must_name_its_person() -> None:
+    table = six_rows()
+    table.loc[2, "id"] = None
+    assert (
+        refusal(table)
+        == "person column 'id': every row must name its person, by a text or a whole number"
+    )
+
+
+def test_on_unknown_must_be_refuse_or_clip() -> None:
+    assert "on_unknown ('drop') must be refuse or clip" in refusal(six_rows(), on_unknown="drop")
+
+
+@pytest.mark.parametrize("name", ["job", "age", "smoker", "seen"])
+def test_a_list_as_a_value_is_refused_not_a_crash(name: str) -> None:
+    message = refusal(with_value(name, ["quarry4711"]))
+    assert message.startswith(f"column {name!r}: ")
+    assert "4711" not in message
+
+
+def test_numbers_are_no_dates() -> None:
+    column = Column("t", "datetime", minimum="1970-01-01", maximum="2020-12-31")
+    assert "not a date" in refusal(pd.DataFrame({"t": [0, 0]}), one(column))
+
+
+def test_dates_are_no_numbers() -> None:
+    column = Column("n", "integer", minimum=0, maximum=9)
+    table = pd.DataFrame({"n": pd.to_datetime(["1970-01-01", "1970-01-01"])})
+    assert "not a number" in refusal(table, one(column))
+
+
+def test_offsets_that_differ_are_one_timeline() -> None:
+    column = Column(
+        "t",
+        "datetime",
+        minimum="2020-01-01",
+        maximum="2020-12-31",
+        resolution="1h",
+        format="%Y-%m-%dT%H:%M:%S%z",
+    )
+    summer = pd.DataFrame({"t": ["2020-02-01T01:00:00+0100", "2020-07-01T01:00:00+0200"]})
+    one(column).validate(summer)
+    # February 1st is 31 days after the minimum, and 23:00 of June 30th 181 days and 23 hours
+    assert domain.to_numbers(column, summer["t"]).tolist() == [31 * 24, 181 * 24 + 23]
+
+
+# -- clip ------------------------------------------------------------------------------
+
+
+def clipped(column: Column, values: Any) -> pd.Series:
+    return one(column).validate(pd.DataFrame({column.name: values}), on_unknown="clip")[column.name]
+
+
+def test_clip_leaves_a_fitting_table_alone() -> None:
+    pd.testing.assert_frame_equal(SCHEMA.validate(six_rows(), on_unknown="clip"), six_rows())
+
+
+def test_clip_maps_to_the_nearest_bound_and_to_other() -> None:
+    table = six_rows()
+    table["job"] = ["baker", "quarry", "clerk", "nurse", "mason", "clerk"]
+    table["age"] = [-5, 1, 17, 42, 99, 4711]
+    table["pay"] = [-0.5, 0.5, math.inf, np.nan, 9999.0, 1e9]
+    table["born"] = ["01.01.1850", "31.12.2019", None, "01.01.2020", "05.06.1970", "06.05.1970"]
+    table["seen"] = pd.to_datetime(
+        ["1999-01-01", "2020-02-29", "2020-03-01", "2020-06-30", "2020-07-01", "2047-01-01"]
+    )
+    before = table.copy()
+    found = SCHEMA.validate(table, on_unknown="clip")
+    expected = six_rows().assign(
+        job=["baker", "else", "clerk", "nurse", "else", "clerk"],
+        age=[0, 1, 17, 42, 99, 120],
+        pay=[0.0, 0.5, 9999.5, np.nan, 9999.0, 9999.5],
+        born=["01.01.1900", "31.12.2019", None, "31.12.2019", "05.06.1970", "06.05.1970"],
+    )
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    pd.testing.assert_frame_equal(table, before)  # the caller's table is not touched
+
+
+def test_clip_keeps_the_first_rows_of_each_person() -> None:
+    table = six_rows()
+    table["id"] = ["p1", "p1", "p1", "p2", "p1", "p2"]
+    found = SCHEMA.validate(table, on_unknown="clip")
+    assert found["age"].tolist() == [0, 1, 42, 120]
+    pd.testing.assert_frame_equal(found, table.iloc[[0, 1, 3, 5]])
+
+
+def test_clip_does_not_drop_rows_without_a_person() -> None:
+    table = six_rows()
+    table.loc[2, "id"] = None
+    message = refusal(table, on_unknown="clip")
+    assert (
+        message == "person column 'id': every row must name its person, by a text or a whole number"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("grade", "quarry"), ("smoker", "quarry"), ("age", 5.5), ("age", "quarry"), ("born", "1.1")],
+)
+def test_clip_refuses_what_has_no_nearest_value(name: str, value: Any) -> None:
+    assert refusal(with_value(name, value), on_unknown="clip").startswith(f"column {name!r}: ")
+
+
+@pytest.mark.parametrize("name", ["job", "age"])
+def test_clip_does_not_fill_missing_values(name: str) -> None:
+    assert "a value is missing" in refusal(with_value(name, None), on_unknown="clip")
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "Int64", "float64", "float32"])
+def test_clip_keeps_the_dtype_of_numbers(dtype: str) -> None:
+    found = clipped(
+        Column("x", "integer", minimum=2, maximum=50), pd.Series([1, 7, 200], dtype=dtype)
+    )
+    pd.testing.assert_series_equal(found, pd.Series([2, 7, 50], dtype=dtype, name="x"))
+
+
+def test_clip_works_on_numbers_stored_as_objects() -> None:
+    column = Column("x", "integer", minimum=2, maximum=50)
+    assert clipped(column, pd.Series([1, 7, 200], dtype=object)).tolist() == [2, 7, 50]
+
+
+def test_clip_to_a_fractional_bound_of_nullable_integers() -> None:
+    column = Column("x", "continuous", minimum=2.5, maximum=50.5)
+    found = clipped(column, pd.Series([1, 7, 200], dtype="Int64"))
+    assert found.astype(float).tolist() == [2.5, 7.0, 50.5]
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s"])
+def test_clip_keeps_the_dtype_of_dates(unit: str) -> None:
+    stamps = pd.Series(pd.to_datetime(["1999-01-01", "2020-05-05"])).astype(f"datetime64[{unit}]")
+    found = clipped(SCHEMA["seen"], stamps)
+    expected = pd.Series(pd.to_datetime(["2020-01-01", "2020-05-05"]), name="seen")
+    pd.testing.assert_series_equal(found, expected.astype(f"datetime64[{unit}]"))
+
+
+def test_clip_of_dates_with_a_time_zone() -> None:
+    stamps = pd.Series(pd.to_datetime(["1999-01-01", "2020-05-05"])).dt.tz_localize("UTC")
+    expected = pd.Series(pd.to_datetime(["2020-01-01", "2020-05-05"]), name="seen")
+    found = clipped(SCHEMA["seen"], stamps)
+    pd.testing.assert_series_equal(
+        found, expected.dt.tz_localize("UTC").astype(str(stamps.dtype)), check_exact=True
+    )
+
+
+def test_clip_of_date_objects() -> None:
+    values = pd.Series([dt.date(1999, 1, 1), dt.date(2020, 5, 5)], dtype=object)
+    assert clipped(SCHEMA["seen"], values).tolist() == [dt.date(2020, 1, 1), dt.date(2020, 5, 5)]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_clip_leaves_fitting_pandas_categories_alone(ordered: bool) -> None:
+    column = Column("x", "categorical", categories=("low", "high"), ordered=True, other="high")
+    values = pd.Series(["low", "high"], dtype=pd.CategoricalDtype(["low", "high"], ordered))
+    pd.testing.assert_series_equal(clipped(column, values), values.rename("x"))
+
+
+def test_clip_of_pandas_categories() -> None:
+    found = clipped(SCHEMA["job"], pd.Series(["baker", "quarry"], dtype="category"))
+    assert found.tolist() == ["baker", "else"]
+
+
+def test_clip_of_a_column_called_self() -> None:
+    column = Column("self", "integer", minimum=0, maximum=3)
+    assert clipped(column, [1, 9]).tolist() == [1, 3]
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1), st.integers(-40, 0), st.integers(0, 40))
+def test_clip_changes_only_what_does_not_fit(values: list[int], low: int, high: int) -> None:
+    column = Column("x", "integer", minimum=low, maximum=high)
+    assert clipped(column, values).tolist() == [min(max(v, low), high) for v in values]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), min_size=1))
+def test_clip_of_people_and_categories_depends_on_the_person_alone(
+    rows: list[tuple[str, str]],
+) -> None:
+    schema = Schema(
+        (Column("c", "categorical", categories=("x", "y"), other="y"),), person="id", max_rows=2
+    )
+    table = pd.DataFrame(rows, columns=["id", "c"])
+    found = schema.validate(table, on_unknown="clip")
+    for person in table["id"].unique():
+        own = [c if c in "xy" else "y" for who, c in rows if who == person]
+        assert found.loc[found["id"] == person, "c"].tolist() == own[:2]
+
+
+# -- columns and schemas that are not well formed --------------------------------------
+
+NUMBER = {"kind": "continuous", "minimum": 0, "maximum": 9}
+DATE = {"kind": "datetime", "minimum": "2020-01-01", "maximum": "2020-12-31"}
+BAD_COLUMNS: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "text"}, r"kind \('text'\) must be one of categorical, boolean"),
+    ({"kind": "categorical"}, "must list at least one category"),
+    ({"kind": "categorical", "categories": "abc"}, "must be a list"),
+    ({"kind": "categorical", "categories": 3}, "must be a list"),
+    ({"kind": "categorical", "categories": ["a", "b", "a"]}, r"\('a'\) is listed twice"),
+    ({"kind": "categorical", "categories": ["a", None]}, "texts or numbers only"),
+    ({"kind": "categorical", "categories": [dt.date(2020, 1, 1)]}, "quote dates"),
+    ({"kind": "categorical", "categories": [math.nan]}, "use missing: true"),
+    ({"kind": "categorical", "categories": ["a"], "other": "b"}, "one of the categories"),
+    ({"kind": "categorical", "categories": ["a"], "ordered": "yes"}, "must be true or false"),
+    ({"kind": "categorical", "categories": ["a"], "minimum": 0}, "does not apply to kind"),
+    ({"kind": "boolean", "categories": ["a", "b"]}, "does not apply to kind boolean"),
+    ({"kind": "boolean", "missing": 1}, "must be true or false"),
+    ({"kind": "boolean", "provenance": "guessed"}, "must be one of declared, drafted, private"),
+    ({"kind": "integer", "minimum": 0}, r"maximum \(None\) must be a finite number"),
+    ({"kind": "integer", "minimum": 0, "maximum": 9.5}, "must be a whole number"),
+    ({"kind": "integer", "minimum": 0, "maximum": 2**60}, r"within 2\*\*53"),
+    ({"kind": "integer", "minimum": 9, "maximum": 0}, r"must not exceed maximum \(0\)"),
+    ({"kind": "integer", "minimum": True, "maximum": 9}, "must be a finite number"),
+    ({"kind": "integer", "minimum": 0, "maximum": 9, "special": [1.5]}, "whole number"),
+    ({"kind": "integer", "minimum": 0, "maximum": 9, "resolution": 1}, "does not apply"),
+    ({**NUMBER, "minimum": math.nan}, "must be a finite number"),
+    ({**NUMBER, "maximum": math.inf}, "must be a finite number"),
+    ({**NUMBER, "maximum": "9"}, "must be a finite number"),
+    ({**NUMBER, "special": [10]}, "must lie between minimum and maximum"),
+    ({**NUMBER, "special": 0}, "must be a list"),
+    ({**NUMBER, "resolution": 0}, "must be a positive number"),
+    ({**NUMBER, "resolution": "1D"}, "must be a positive number"),
+    ({**NUMBER, "cells": 0}, "must be a positive whole number"),
+    ({**NUMBER, "cells": 2.5}, "must be a positive whole number"),
+    ({**NUMBER, "cells": True}, "must be a positive whole number"),
+    ({**NUMBER, "ordered": True}, "does not apply to kind continuous"),
+    ({**NUMBER, "format": "%Y"}, "does not apply to kind continuous"),
+    ({**NUMBER, "cell": 3}, r"unknown field \('cell'\)"),
+    ({**DATE, "minimum": "soon"}, "must be a date or a time"),
+    ({**DATE, "maximum": None}, "must be a date or a time"),
+    ({**DATE, "maximum": "2019-01-01"}, "must not exceed maximum"),
+    ({**DATE, "resolution": "daily"}, 'duration such as "1D"'),
+    ({**DATE, "resolution": "0D"}, 'duration such as "1D"'),
+    ({**DATE, "resolution": 86400}, 'duration such as "1D"'),
+    ({**DATE, "special": [1]}, "does not apply to kind datetime"),
+    ({"minimum": 0}, "kind is missing"),
+]
+
+
+@pytest.mark.parametrize(("entry", "message"), BAD_COLUMNS)
+def test_a_column_that_cannot_be_is_refused(entry: dict[str, Any], message: str) -> None:
+    with pytest.raises(SchemaError, match=message) as caught:
+        Column.from_dict("some name", entry)
+    assert "'some name'" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_a_column_needs_a_name(name: Any) -> None:
+    with pytest.raises(SchemaError, match="non-empty text"):
+        Column(name, "boolean")
+
+
+def test_categories_from_a_numpy_array() -> None:
+    column = Column("x", "categorical", categories=np.array([1, 2]))  # type: ignore[arg-type]
+    assert Schema.from_yaml(one(column).to_yaml())["x"].categories == (1, 2)
+
+
+def test_a_timedelta_is_a_resolution() -> None:
+    column = Column(
+        "t",
+        "datetime",
+        minimum="2020-01-01",
+        maximum="2021-01-01",
+        resolution=pd.Timedelta("1D"),  # type: ignore[arg-type]
+    )
+    assert domain.step_of(Schema.from_yaml(one(column).to_yaml())["t"]) == pd.Timedelta("1D")
+
+
+BAD_SCHEMAS: list[tuple[str, str]] = [
+    ("", "must be a mapping"),
+    ("[]", "must be a mapping"),
+    ("columns: []", "must be a mapping"),
+    ("columns: {}", "at least one column"),
+    ("columns: {x: boolean}", "'x': its entry .* must be a mapping"),
+    ("columns: {x: {kind: boolean}}\nrows: 3", r"unknown schema entry \('rows'\)"),
+    ("format: 2\ncolumns: {x: {kind: boolean}}", r"schema format \(2\) must be 1"),
+    ("person: id\ncolumns: {x: {kind: boolean}}", "must have the entries column and max_rows"),
+    ("person: {name: id}\ncolumns: {x: {kind: boolean}}", "entries column and max_rows"),
+    ("person: {max_rows: 2}\ncolumns: {x: {kind: boolean}}", "column"),
+    ("person: {column: x}\ncolumns: {x: {kind: boolean}}", "must not be described"),
+    ("person: {column: id, max_rows: 0}\ncolumns: {x: {kind: boolean}}", "max_rows"),
+    ("person: {column: id, max_rows: two}\ncolumns: {x: {kind: boolean}}", "max_rows"),
+    ("person: {column: id, max_rows: true}\ncolumns: {x: {kind: boolean}}", "max_rows"),
+    ("person: {column: id, provenance: x}\ncolumns: {x: {kind: boolean}}", "provenance"),
+    ("columns: {1: {kind: boolean}, '1': {kind: boolean}}", "'1' is described twice"),
+    ("columns:\n  x: {kind: boolean}\n  x: {kind: boolean}", "key 'x' stands twice"),
+    ("columns: {x: {kind: boolean, kind: boolean}}", "key 'kind' stands twice"),
+    ("columns: {x: {kind: boolean}}\ncolumns: {}", "key 'columns' stands twice"),
+    ("columns: [\n  a: b", "not readable as YAML"),
+    ("columns: {x: {kind: datetime, minimum: 2020-13-45}}", "not readable as YAML"),
+    ("columns: !!python/object/apply:os.getcwd []", "not readable as YAML"),
+    ("? [a]\n: b", "not readable as YAML"),
+    ("[" * 10_000, "not readable as YAML"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_SCHEMAS, ids=lambda text: text[:40])
+def test_a_schema_that_cannot_be_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SchemaError, match=message) as caught:
+        Schema.from_yaml(text)
+    assert "\n" not in str(caught.value)
+
+
+def test_columns_described_twice_are_refused() -> None:
+    with pytest.raises(SchemaError, match="'x' is described twice"):
+        Schema((Column("x", "boolean"), Column("x", "boolean")))
+
+
+def test_every_error_is_a_value_error() -> None:
+    assert issubclass(SchemaError, ShirleyError) and issubclass(ShirleyError, ValueError)
+
+
+# -- YAML ------------------------------------------------------------------------------
+
+
+def test_yaml_by_hand() -> None:
+    text = """
+format: 1
+person: {column: id, max_rows: 2}
+columns:
+  job: {kind: categorical, categories: [baker, clerk, nurse, else], other: else}
+  grade: {kind: categorical, categories: [low, high], ordered: true, missing: true}
+  age: {kind: integer, minimum: 0, maximum: 120}
+  pay:
+    kind: continuous
+    minimum: 0
+    maximum: 9999.5
+    resolution: 0.5
+    cells: 10
+    special: [0]
+    missing: true
+  smoker: {kind: boolean, missing: true}
+  seen: {kind: datetime, minimum: 2020-01-01, maximum: 2020-12-31, resolution: 1D}
+  born:
+    kind: datetime
+    minimum: 1900-01-01
+    maximum: 2019-12-31
+    resolution: 1D
+    format: "%d.%m.%Y"
+    missing: true
+    provenance: declared
+"""
+    assert Schema.from_yaml(text) == SCHEMA
+    assert Schema.from_yaml(SCHEMA.to_yaml()) == SCHEMA
+
+
+def test_unquoted_words_stay_texts() -> None:
+    text = """
+columns:
+  NO: {kind: categorical, categories: [NO, Yes, no, yes, On, off, y, N, SE]}
+  b: {kind: categorical, categories: [true, False]}
+"""
+    schema = Schema.from_yaml(text)
+    assert schema.names == ("NO", "b")
+    assert schema["NO"].categories == ("NO", "Yes", "no", "yes", "On", "off", "y", "N", "SE")
+    assert schema["b"].categories == (True, False)
+    assert Schema.from_yaml(schema.to_yaml()) == schema
+
+
+def test_reading_yaml_here_does_not_change_yaml_elsewhere() -> None:
+    assert load_yaml("[NO, no]") == ["NO", "no"]
+    assert yaml.safe_load("[NO, no]") == [False, False]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "007",
+        "1e3",
+        "null",
+        "~",
+        "true",
+        "NO",
+        "2020-01-01",
+        "12:30:45",
+        "=",
+        "<<",
+        " ",
+        "",
+        "a\u200db",
+    ],
+)
+def test_texts_that_look_like_something_else_survive_yaml(text: str) -> None:
+    schema = one(Column(text or "x", "categorical", categories=(text, "plain")))
+    again = Schema.from_yaml(schema.to_yaml())
+    assert again == schema
+    assert isinstance(again.columns[0].categories[0], str)
+
+
+def test_bounds_with_a_time_zone_are_utc() -> None:
+    column = Column("t", "datetime", minimum="2020-01-01T01:00+01:00", maximum="2020-01-02")
+    assert column.minimum == pd.Timestamp("2020-01-01")
+    assert Schema.from_yaml(one(column).to_yaml()) == one(column)
+
+
+def test_schema_files(tmp_path: Path) -> None:
+    path = tmp_path / "schema.yaml"
+    path.write_text(SCHEMA.to_yaml(), encoding="utf-8")
+    assert Schema.read(path) == SCHEMA
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SchemaError, match="is not UTF-8 text"):
+        Schema.read(path)
+
+
+flags = st.booleans()
+provenances = st.sampled_from(["declared", "drafted"])
+#: PyYAML folds a next-line character (U+0085); it has a test of its own.
+characters = st.characters(exclude_categories=("Cc", "Cf", "Cs", "Zl", "Zp"))
+names = st.text(characters | st.sampled_from("\u200c\u200d"), min_size=1, max_size=12)
+characters |= st.sampled_from("\t\n\r\u200d")
+finite = st.floats(-1e9, 1e9).map(lambda value: value + 0.0)  # no negative zero
+
+
+@st.composite
+def categoricals(draw: st.DrawFn, name: str) -> Column:
+    values = st.one_of(st.text(characters, max_size=8), st.integers(), finite, flags)
+    listed = draw(st.lists(values, min_size=1, max_size=6, unique=True))
+    other = draw(st.one_of(st.none(), st.sampled_from(listed)))
+    return Column(name, "categorical", tuple(listed), draw(flags), other)
+
+
+@st.composite
+def numerics(draw: st.DrawFn, name: str, kind: str) -> Column:
+    values = st.integers(-(2**53), 2**53) if kind == "integer" else finite
+    low, high = sorted([draw(values), draw(values)])
+    inside = st.integers(low, high) if kind == "integer" else st.floats(low, high)
+    own = (
+        {"resolution": draw(st.one_of(st.none(), st.floats(1e-6, 1e6)))}
+        if kind != "integer"
+        else {}
+    )
+    return Column(
+        name,
+        kind,
+        minimum=low,
+        maximum=high,
+        cells=draw(st.one_of(st.none(), st.integers(1, 1000))),
+        special=tuple(draw(st.lists(inside, max_size=3))),
+        **own,
+    )
+
+
+@st.composite
+def datetimes(draw: st.DrawFn, name: str) -> Column:
+    moments = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
+    low, high = sorted([draw(moments), draw(moments)])
+    return Column(
+        name,
+        "datetime",
+        minimum=low,
+        maximum=high,
+        resolution=draw(st.sampled_from([None, *domain.STEPS, "7D", "15min"])),
+        format=draw(st.sampled_from([None, "%Y-%m-%d", "%d.%m.%Y %H:%M"])),
+    )
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Schema:
+    columns = []
+    for name in draw(st.lists(names, min_size=1, max_size=5, unique=True)):
+        kind = draw(st.sampled_from(KINDS))
+        if kind == "categorical":
+            column = draw(categoricals(name))
+        elif kind == "datetime":
+            column = draw(datetimes(name))
+        elif kind == "boolean":
+            column = Column(name, "boolean")
+        else:
+            column = draw(numerics(name, kind))
+        entry = {**column.to_dict(), "missing": draw(flags), "provenance": draw(provenances)}
+        columns.append(Column.from_dict(name, entry))
+    taken = [column.name for column in columns]
+    person = draw(st.one_of(st.none(), names.filter(lambda name: name not in taken)))
+    if person is None:
+        return Schema(tuple(columns))
+    return Schema(tuple(columns), person, draw(st.integers(1, 99)), draw(provenances))
+
+
+@given(schemas())
+def test_yaml_round_trip(schema: Schema) -> None:
+    again = Schema.from_yaml(schema.to_yaml())
+    assert again == schema
+    for before, after in zip(schema, again, strict=True):
+        assert [type(v) for v in after.categories] == [type(v) for v in before.categories]
+        assert type(after.other) is type(before.other)
+        assert type(after.minimum) is type(before.minimum)
+
+
+@given(schemas())
+def test_a_schema_is_plain_yaml_for_everyone(schema: Schema) -> None:
+    assert yaml.safe_load(schema.to_yaml()) == schema.to_dict()
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_schema_or_a_schema_error(text: str) -> None:
+    with suppress(SchemaError):
+        Schema.from_yaml(text)
+
+
+# -- drafts ----------------------------------------------------------------------------
+
+
+def test_draft_by_hand() -> None:
+    table = (
+        six_rows()
+        .drop(columns=["job", "grade"])
+        .assign(
+            pay=[0.0, 0.5, 12.5, np.nan, 99.0, 99.25],
+            born=["1900-01-01", "2019-12-31", None, "2000-02-29", "1970-06-05", "1970-05-06"],
+            at=pd.to_datetime(["2020-01-01 00:00"] * 5 + ["2020-01-01 00:05"]),
+        )
+    )
+    shared = {"provenance": "drafted"}
+    assert Schema.draft(table, person="id") == Schema(
+        (
+            Column("age", "integer", minimum=0, maximum=120, **shared),
+            Column(
+                "pay",
+                "continuous",
+                minimum=0.0,
+                maximum=99.25,
+                resolution=0.01,
+                missing=True,
+                **shared,
+            ),
+            Column("smoker", "boolean", missing=True, **shared),
+            Column(
+                "seen",
+                "datetime",
+                minimum="2020-01-01",
+                maximum="2020-12-31",
+                resolution="1D",
+                **shared,
+            ),
+            Column(
+                "born",
+                "datetime",
+                minimum="1900-01-01",
+                maximum="2019-12-31",
+                resolution="1D",
+                format="%Y-%m-%d",
+                missing=True,
+                **shared,
+            ),
+            Column(
+                "at",
+                "datetime",
+                minimum="2020-01-01",
+                maximum="2020-01-01 00:05",
+                resolution="1min",
+                **shared,
+            ),
+        ),
+        person="id",
+        max_rows=2,
+        person_provenance="drafted",
+    )
+
+
+def test_every_entry_of_a_draft_is_marked() -> None:
+    draft = Schema.draft(six_rows(), person="id")
+    assert draft.drafted == draft.names
+    assert draft.person_provenance == "drafted"
+    text = draft.to_yaml()
+    assert text.startswith(DRAFT_NOTE)
+    # one for each column, described or left out, and one for the rows of a person
+    assert (
+        text.removeprefix(DRAFT_NOTE).count("provenance: drafted")
+        == len(draft) + len(draft.left_out) + 1
+    )
+    assert Schema.from_yaml(text) == draft  # the mark travels
+    assert SCHEMA.drafted == ()
+    assert not SCHEMA.to_yaml().startswith("#")
+
+
+def test_a_draft_keeps_the_order_of_pandas_categories() -> None:
+    sizes = pd.CategoricalDtype(["small", "large", "huge"], ordered=True)
+    column = Schema.draft(pd.DataFrame({"x": pd.Series(["large"] * 10, dtype=sizes)}))["x"]
+    assert column.categories == ("small", "large", "huge")
+    assert column.ordered
+
+
+def test_a_draft_of_nothing_but_missing_values() -> None:
+    table = pd.DataFrame({"x": pd.Series([None, None], dtype=object)})
+    draft = Schema.draft(table)
+    assert draft["x"].missing
+    draft.validate(table)
+
+
+def test_a_draft_refuses_infinities_without_quoting_values() -> None:
+    with pytest.raises(SchemaError, match=r"^column 'x': holds infinite values"):
+        Schema.draft(pd.DataFrame({"x": [4711.0, math.inf]}))
+
+
+def test_a_draft_needs_its_person_column() -> None:
+    with pytest.raises(SchemaError, match="person column 'who' is not in the table"):
+        Schema.draft(six_rows(), person="who")
+
+
+def test_a_draft_refuses_max_rows_of_zero() -> None:
+    given_one = Schema.draft(six_rows(), person="id", max_rows=9)
+    assert (given_one.max_rows, given_one.person_provenance) == (9, "declared")
+    with pytest.raises(SchemaError, match=r"max_rows \(0\)"):
+        Schema.draft(six_rows(), person="id", max_rows=0)
+
+
+@pytest.mark.parametrize(
+    ("values", "resolution"),
+    [
+        ([0.5, 1.0], 0.1),
+        ([0.25, 1.0], 0.01),
+        ([100_000.25, 3.5], 0.01),
+        ([1_000_000.125, 3.5], 0.001),
+        ([1 / 3, 1.0], None),
+    ],
+)
+def test_the_resolution_of_a_draft_loses_no_digit(
+    values: list[float], resolution: float | None
+) -> None:
+    assert Schema.draft(pd.DataFrame({"x": values}))["x"].resolution == resolution
+
+
+OBJECTS = {
+    "dates": [dt.date(2020, 1, 5), dt.date(2021, 1, 1)],
+    "moments": [dt.datetime(2020, 1, 5, 3), dt.datetime(2021, 1, 1)],
+    "whole numbers": [1, 5, None],
+    "booleans": [True, None, False],
+    "a mixture": ["a", 1, 2.5, None],
+}
+
+
+@pytest.mark.parametrize("values", OBJECTS.values(), ids=OBJECTS)
+def test_a_draft_fits_objects(values: list[Any]) -> None:
+    """A parquet file's dates, for one, arrive as date objects."""
+    table = pd.DataFrame({"x": pd.Series(values * 10, dtype=object)})
+    Schema.draft(table).validate(table)
+
+
+def test_a_draft_calls_date_objects_dates() -> None:
+    values = pd.Series([dt.date(2020, 1, 5), dt.date(2021, 1, 1)], dtype=object)
+    column = Schema.draft(pd.DataFrame({"x": values}))["x"]
+    assert (column.kind, column.resolution) == ("datetime", "1D")
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_a_draft_fits_dates_as_pandas_categories(texts: bool) -> None:
+    values = ["2020-01-05", "2020-01-06"]
+    series = pd.Series(values if texts else pd.to_datetime(values)).astype("category")
+    table = pd.DataFrame({"x": series})
+    Schema.draft(table).validate(table)
+
+
+UNFIT = {
+    "decimals": [Decimal("4711.5"), Decimal("4711.25")],
+    "bytes": [b"quarry4711", b"rock4711"],
+    "lists": [["quarry4711"], []],
+    "huge numbers": [4711 * 10**15, 4711 * 10**15],
+    "durations": [dt.timedelta(days=4711), dt.timedelta(days=4711)],
+}
+
+
+@pytest.mark.parametrize("values", UNFIT.values(), ids=UNFIT)
+def test_what_a_draft_cannot_describe_is_refused_without_a_value(values: list[Any]) -> None:
+    table = pd.DataFrame({"x": values})
+    with pytest.raises(SchemaError, match=r"^column 'x': ") as caught:
+        Schema.draft(table)
+    assert "4711" not in str(caught.value)
+    assert "4.711" not in str(caught.value)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pd.DataFrame:
+    size = draw(st.integers(1, 6))
+
+    def values(of: st.SearchStrategy[Any]) -> list[Any]:
+        return draw(st.lists(of, min_size=size, max_size=size))
+
+    return pd.DataFrame(
+        {
+            "text": values(st.one_of(st.none(), st.text(characters, max_size=5))),
+            "whole": values(st.integers(-(2**53), 2**53)),
+            "nullable": pd.Series(values(st.one_of(st.none(), st.integers(-9, 9))), dtype="Int64"),
+            "number": values(st.one_of(st.just(math.nan), st.floats(-1e15, 1e15))),
+            "flag": values(flags),
+            "maybe": pd.Series(values(st.one_of(st.none(), flags)), dtype="boolean"),
+            "moment": pd.to_datetime(
+                values(st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)))
+            ),
+            "day": [str(day) for day in values(st.dates(dt.date(1700, 1, 1)))],
+        }
+    )
+
+
+@given(tables())
+@settings(max_examples=30)
+def test_a_table_fits_its_own_draft(table: pd.DataFrame) -> None:
+    draft = Schema.draft(table)
+    left = tuple(column.name for column in draft.left_out)
+    assert {*draft.drafted, *left} == {*table.columns} and left in ((), ("text",))
+    pd.testing.assert_frame_equal(draft.validate(table), table)
+    pd.testing.assert_frame_equal(draft.validate(table, on_unknown="clip"), table)
+    assert Schema.from_yaml(draft.to_yaml()) == draft
+
+
+def test_yaml_reads_the_same_without_libyaml(tmp_path: Path) -> None:
+    """PyYAML may have been built without it; our own files are plain enough for both."""
+    script = (
+        "import sys; sys.modules['yaml._yaml'] = None\n"
+        "import yaml, json\n"
+        "from pathlib import Path\n"
+        "from copula_shirley.schema.schema import load_yaml\n"
+        "assert not yaml.__with_libyaml__\n"
+        "print(json.dumps([load_yaml(Path(p).read_text()) for p in sys.argv[1:]], default=str))\n"
+    )
+    root = Path(__file__).parents[2]
+    files = [root / "datasets.yaml", *sorted((root / "experiments" / "grids").glob("*.yaml"))]
+    files.append(tmp_path / "odd.yaml")
+    text = "a: [NO, 'no', on, 0x10, 1_0, .5, ~, 2020-01-01]\nb: !!str 3\n"
+    files[-1].write_text(text, encoding="utf-8")
+    words = [sys.executable, "-c", script, *map(str, files)]
+    found = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    here = [load_yaml(file.read_text(encoding="utf-8")) for file in files]
+    assert json.loads(found) == json.loads(json.dumps(here, default=str))
+
+
+# -- where a domain is known from --------------------------------------------------------
+
+
+def test_a_source_comes_back_and_is_a_short_text() -> None:
+    column = Column("age", "integer", minimum=0, maximum=9, source="codebook 2019, p. 4")
+    assert Schema.from_yaml(one(column).to_yaml()) == one(column)
+    for source, rule in ((3, "printable"), ("a\nb", "printable"), ("x" * 201, "at most 200")):
+        with pytest.raises(SchemaError, match=f"^column 'age': source .*{rule}"):
+            Column("age", "integer", minimum=0, maximum=9, source=source)  # type: ignore[arg-type]
+
+
+DRAFTS = {
+    "numbers": [*range(7, 17)] * 4,
+    "decimals": [i / 7 for i in range(40)],
+    "texts": ["law", "arts"] * 20,
+    "booleans": [True, False] * 20,
+    "days": ["2020-01-05", "2021-01-05"] * 20,
+}
+
+
+@pytest.mark.parametrize("name", DRAFTS)
+def test_a_draft_does_not_become_declared_by_its_mark(name: str) -> None:
+    draft = Schema.draft(pd.DataFrame({"x": DRAFTS[name]}))["x"]
+    entry = {**draft.to_dict(), "provenance": "declared"}
+    with pytest.raises(SchemaError, match=r"^column 'x': provenance \(declared\) does not fit: .*"):
+        Column.from_dict("x", entry)
+    stated = Column.from_dict("x", {**entry, "source": "codebook"})
+    assert stated.draft == draft.draft and Column.from_dict("x", stated.to_dict()) == stated
+    assert Column.from_dict("x", {**entry, "provenance": "drafted"}) == draft
+
+
+def test_the_digest_of_other_values_is_forgotten() -> None:
+    """Who tries some bounds would find the private ones behind a digest that stays."""
+    draft = Schema.draft(pd.DataFrame({"x": DRAFTS["numbers"]}))["x"]
+    entry = {**draft.to_dict(), "provenance": "declared", "maximum": 100}
+    assert Column.from_dict("x", entry).draft is None
+    widened = Column.from_dict("x", {**entry, "provenance": "drafted"})
+    assert widened.draft not in (None, draft.draft)  # of the values that stand here
+    bought = Column.from_dict("x", {**draft.to_dict(), "provenance": "private"})
+    assert bought.draft is None and "draft" not in bought.to_dict()
+
+
+def test_a_drafted_number_of_rows_does_not_become_declared_by_its_mark() -> None:
+    draft = Schema.draft(six_rows().drop(columns=["job", "grade"]), person="id").to_dict()
+    person = {**draft["person"], "provenance": "declared"}
+    with pytest.raises(SchemaError, match="max_rows is exactly what a draft counted"):
+        Schema.from_dict({**draft, "person": person})
+    stated = Schema.from_dict({**draft, "person": {**person, "source": "rules"}})
+    assert (stated.person_source, stated.person_draft) == ("rules", 2)
+    assert Schema.from_yaml(stated.to_yaml()) == stated
+    assert Schema.from_dict({**draft, "person": {**person, "max_rows": 5}}).person_draft is None

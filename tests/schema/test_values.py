@@ -1,0 +1,373 @@
+"""One row does not change how others are read: files and frames, every kind, odd values."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from copula_shirley import Column, PrivateVine, Schema, SchemaError, SettingError, read_table
+from copula_shirley.evaluation.contract.cost import excess
+from copula_shirley.privacy import recording as tape
+from copula_shirley.private_vine.domain import STORAGES, RawRecords
+from copula_shirley.schema.conditions import conditions
+from copula_shirley.schema.domain import to_numbers
+from copula_shirley.schema.schema import KINDS
+from copula_shirley.schema.values import (
+    Cache,
+    _meaning,
+    label_of,
+    moment_of,
+    number_of,
+    reader_of,
+    truth_of,
+)
+
+DATES: dict[str, Any] = {"minimum": "2020-01-01", "maximum": "2020-12-31", "resolution": "1D"}
+#: A column of each kind, with its domain and without.
+COLUMNS = [
+    Column("x", "categorical", categories=("a", "007", "unknown"), missing=True),
+    Column("x", "categorical", categories=(1, 2.5, "7"), missing=True),
+    Column("x", "categorical", categories=(False, True), missing=True),
+    Column("x", "boolean", missing=True),
+    Column("x", "integer", minimum=-9, maximum=99, missing=True),
+    Column("x", "continuous", minimum=-9, maximum=99, missing=True),
+    Column("x", "datetime", **DATES, missing=True),
+    Column("x", "datetime", **DATES, format="%Y%m%d", missing=True),
+    *(Column("x", kind, provenance="private") for kind in KINDS),
+]
+TEXTS = [
+    *("a", "007", "unknown", "7", "7.0", "2.5", "TRUE", "true", "False", "0", "-9", "-9.00"),
+    *("20200131", "2020-01-31", "31/01/2020", "1e5", "1e999", "9" * 401, "NaN", "inf", "NA"),
+    *(
+        "1_000",
+        " 12 ",
+        "1,5",
+        "a\0b",
+        "\0",
+        "é",
+        "\uff11\uff12",
+        "",
+        "say \u201dx\u201d",
+        'a "b"',
+        "x\ny",
+        "=1+1",
+    ),
+]
+texts = st.sampled_from(TEXTS) | st.text(st.characters(exclude_categories=("Cs",)), max_size=5)
+
+
+def written(path: Path, values: list[str]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["x"], *([v] for v in values)])
+    return path
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
+@given(
+    column=st.sampled_from(COLUMNS),
+    usual=st.lists(texts, min_size=1, max_size=6),
+    odd=texts,
+    missing=st.sampled_from([(), ("-9",), ("NA", "-9")]),
+    data=st.data(),
+)
+def test_no_row_of_a_file_changes_how_others_are_read(
+    tmp_path: Path,
+    column: Column,
+    usual: list[str],
+    odd: str,
+    missing: tuple[str, ...],
+    data: st.DataObject,
+) -> None:
+    at = data.draw(st.integers(0, len(usual)))
+    schema = Schema((column,))
+    alone = read_table(written(tmp_path / "d.csv", usual), schema, missing)
+    more = read_table(written(tmp_path / "e.csv", [*usual[:at], odd, *usual[at:]]), schema, missing)
+    rest = more.drop(at).reset_index(drop=True)
+    pd.testing.assert_frame_equal(rest, alone, check_exact=True)
+    assert [type(v) for v in rest["x"]] == [type(v) for v in alone["x"]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("odd", TEXTS)
+def test_odd_texts_are_read_or_missing_or_refused(tmp_path: Path, kind: str, odd: str) -> None:
+    """Numbers of 401 digits were an internal error."""
+    path = written(tmp_path / "d.csv", [odd, "7", "7"])
+    bounds = DATES if kind == "datetime" else {"minimum": 0, "maximum": 9}
+    domain = {"boolean": {}, "categorical": {"categories": ("7",)}}.get(kind, bounds)
+    schema = Schema((Column("x", kind, **domain),))
+    table = read_table(path, schema)
+    assert len(table) == 3  # and then the schema has its word
+    with pytest.raises(SchemaError, match=r"^column 'x': "):
+        schema.validate(pd.concat([table, read_table(written(path, ["quarry"]), schema)]))
+
+
+OBJECTS = [
+    *("7", "unknown", "half \ud800", "a\0b", "9" * 401, 7, 7.5, -0.0, True, False, 1, 1.0, 0),
+    *(10**400, 2**53 - 1, 2**53, 2**53 + 1, Decimal(7), Decimal("sNaN"), Decimal("NaN")),
+    *(np.int8(7), np.float32(7.5), np.bool_(True), np.str_("7"), np.nan, None, pd.NA, pd.NaT),
+    *(float("inf"), 1j, [1], {"a": 1}, (1, 2), np.array([1, 2]), b"7", dt.date(2020, 1, 31)),
+    *(dt.datetime(2020, 1, 31, tzinfo=dt.UTC), pd.Timestamp("2020-01-31"), np.datetime64("2020")),
+    *(pd.Timestamp("2020-01-31", tz="Asia/Tokyo"), np.timedelta64(1, "s"), pd.Timedelta("1s")),
+]
+
+
+def records_of(values: Any, column: Column) -> list[Any]:
+    table = pd.DataFrame({"x": values})
+    records = RawRecords(table, {"x": STORAGES[column.kind]}, {"x": column})
+    numbers = records.numbers.get("x", np.zeros(len(table))).tolist()
+    labels = records.labels.get("x", pd.Series([None] * len(table))).tolist()
+    return [repr(row) for row in zip(numbers, labels, records.missing["x"].tolist(), strict=True)]
+
+
+def objects(values: list[Any]) -> pd.Series:
+    whole = np.empty(len(values), dtype=object)
+    whole[:] = values
+    return pd.Series(whole)
+
+
+@given(
+    column=st.sampled_from([c for c in COLUMNS if c.provenance == "private"]),
+    usual=st.lists(st.sampled_from(OBJECTS), min_size=1, max_size=5),
+    odd=st.sampled_from(OBJECTS),
+)
+def test_no_row_of_a_frame_changes_how_others_are_read(
+    column: Column, usual: list[Any], odd: Any
+) -> None:
+    alone, more = (records_of(objects(v), column) for v in (usual, [*usual, odd]))
+    assert more[:-1] == alone
+
+
+@pytest.mark.parametrize(
+    ("typed", "others"),
+    [
+        (pd.Series([7, 2**53 + 1, 2**53]), ["unknown", 0.5, None, True]),
+        (pd.Series([True, False]), ["unknown", None, 7]),
+        (pd.Series([7.0, 0.1]), ["unknown", Decimal(7)]),
+        (pd.Series(pd.to_datetime(["2020-01-31", "2020-02-01"])), ["unknown", 7]),
+        (pd.Series(["7", "a"], dtype="category"), ["unknown", 7]),
+    ],
+)
+@pytest.mark.parametrize("column", [c for c in COLUMNS if c.provenance == "private"], ids=str)
+def test_the_dtype_that_a_row_changes_changes_no_value(
+    typed: pd.Series, others: list[Any], column: Column
+) -> None:
+    alone = records_of(typed, column)
+    for odd in others:
+        more = pd.concat([typed, pd.Series([odd])], ignore_index=True)
+        assert records_of(more, column)[:-1] == alone
+
+
+# -- end to end: told the same noisy answers, all else is the same --------------------------
+
+N = 300
+#: What pandas made of a whole column, and one row undid: kind, texts, the odd text.
+FOUND = {
+    "truth values": ("boolean", ["TRUE", "FALSE", "TRUE"], "unknown", ()),
+    "a number that means missing": ("integer", ["-9.00", "8.00", "31.00"], "refused", ("-9",)),
+    "dates without a format": ("datetime", ["20200131", "20200301"], "unknown", ()),
+    "truth values as numbers": ("integer", ["True", "False"], "7", ()),
+    "codes": ("categorical", ["1", "2", "3"], "007", ()),
+    "numbers": ("continuous", ["1.5", "2", "1e3"], "9" * 401, ()),
+}
+
+
+@pytest.mark.parametrize("what", FOUND)
+@pytest.mark.parametrize("through", ["file", "frame"])
+def test_a_bought_domain_sees_one_row_more_as_one_row_more(
+    what: str, through: str, tmp_path: Path
+) -> None:
+    kind, usual, odd, missing = FOUND[what]
+    values = [usual[i % len(usual)] for i in range(N)]
+    schema = Schema.of_kinds({"x": kind, "y": "integer"})
+
+    def table(texts_: list[str]) -> pd.DataFrame:
+        rows = pd.DataFrame({"x": texts_, "y": [str(i % 4) for i in range(len(texts_))]})
+        if through == "frame":
+            return rows.astype(object)
+        rows.to_csv(tmp_path / "t.csv", index=False)
+        return read_table(tmp_path / "t.csv", schema, missing)
+
+    fit = {"epsilon": 8.0, "delta": 1e-6, "domain": "private", "random_state": 1}
+    with tape.recording() as record:
+        one = PrivateVine(**fit).fit(table(values), schema)
+    with tape.replaying(record) as again:
+        other = PrivateVine(**fit).fit(table([*values, odd]), schema)
+    assert not one.ledger_.unprotected
+    assert excess(record, again, one.ledger_) is None  # of all counts one changed by one
+    assert one.ledger_.to_dict() == other.ledger_.to_dict() and one.schema_ == other.schema_
+    paths = tmp_path / "one", tmp_path / "other"
+    one.save(paths[0])
+    other.save(paths[1])
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    pd.testing.assert_frame_equal(one.sample(50), other.sample(50))
+
+
+# -- kinds ----------------------------------------------------------------------------------
+
+
+def test_kinds_that_nobody_declared_are_unprotected() -> None:
+    """One "007" makes a column of whole numbers categorical."""
+    table = pd.DataFrame({"x": [1, 2, 3] * 100})
+    model = PrivateVine(domain="private").fit(table)
+    assert model.ledger_.proved is None
+    assert {(u.stage, u.what) for u in model.ledger_.unprotected} == {("domain", "x")}
+    declared = PrivateVine(domain="private").fit(table, Schema.of_kinds({"x": "integer"}))
+    assert declared.ledger_.proved is not None
+
+
+def test_a_drafted_kind_is_unprotected_though_its_bounds_are_bought() -> None:
+    table = pd.DataFrame({"x": [1, 2, 3] * 100})
+    model = PrivateVine(domain="private").fit(table, Schema.draft(table))
+    assert model.ledger_.domains == {"x": "drafted"} and model.ledger_.proved is None
+    # nor does the schema of the model forget it
+    again = PrivateVine(domain="private").fit(table, Schema.from_yaml(model.schema_.to_yaml()))
+    assert again.ledger_.proved is None
+
+
+@pytest.mark.parametrize("column", [c for c in COLUMNS if c.provenance == "private"], ids=str)
+def test_a_domain_that_is_to_be_bought_is_refused_where_none_is(column: Column) -> None:
+    """Also with bounds: a draft in which provenance was merely changed."""
+    table = pd.DataFrame({"x": ["1", "0"]})
+    with pytest.raises(SchemaError, match=r"column 'x': provenance \(private\)"):
+        PrivateVine().fit(table, Schema((column,)))
+    if column.open:
+        with pytest.raises(SchemaError, match=r"column 'x': .*must be declared, or bought"):
+            Schema((column,)).validate(table)
+    assert Schema.from_yaml(Schema((column,)).to_yaml()).columns == (column,)
+
+
+def test_an_open_column_has_no_other_part_of_a_domain() -> None:
+    with pytest.raises(SchemaError, match=r"cells \(7\) must be left out"):
+        Column("x", "integer", cells=7, provenance="private")
+    with pytest.raises(SchemaError, match=r"minimum \(None\)"):
+        Column("x", "integer", cells=7)
+
+
+# -- by hand ---------------------------------------------------------------------------------
+
+
+def test_numbers_by_hand() -> None:
+    spelt = ["7", "7.", ".5", "+7e1", " 7 ", "0x7", "7,0", "1_0", "nan", "inf", "1e999", "七"]
+    found = [number_of(text) for text in spelt]
+    assert found[:5] == [7, 7, 0.5, 70, 7] and np.isnan(found[5:]).all()
+    assert number_of(float("inf")) == float("inf")  # for bounds to refuse
+
+
+def test_truths_moments_and_labels_by_hand() -> None:
+    assert [truth_of(v) for v in ("TRUE", True, "1.0", 0, "no")] == [True, True, True, False, None]
+    assert moment_of("20200131", None) == moment_of("2020-01-31", None)
+    assert np.isnat(moment_of(20200131, None)) and np.isnat(moment_of("31.1.", None))
+    assert [label_of("unknown", kind) for kind in ("boolean", "integer")] == [None, None]
+    assert [label_of("1", kind) for kind in ("boolean", "integer", "categorical")] == [True, 1, 1]
+    assert label_of(float(2**53)) is label_of(2**53 + 1) is None
+
+
+def test_people_are_told_apart_or_refused() -> None:
+    schema = Schema((Column("x", "boolean"),), person="who", max_rows=1)
+    many = pd.DataFrame({"x": [True, True], "who": [2.0**53, 2.0**53 + 2]})
+    with pytest.raises(SchemaError, match="'who': numbers of people"):
+        schema.validate(many)
+    with pytest.raises(SchemaError, match="'who': every row"):
+        schema.validate(many.assign(who=objects([[1], [2]])))
+    with pytest.raises(SchemaError, match="'who': every row"):
+        schema.validate(many.assign(who=objects(["a", Decimal("sNaN")])))
+
+
+@given(
+    spelt=st.lists(texts | st.from_regex(r"-?[0-9]{1,16}(\.[0-9]{1,16})?", fullmatch=True)),
+    column=st.sampled_from([c for c in COLUMNS if c.kind in ("integer", "continuous")]),
+)
+def test_plain_numbers_are_read_as_others_are(spelt: list[str], column: Column) -> None:
+    found = reader_of(column, ("-9",))(spelt)
+    alone = [_meaning(column, {"", "-9"})(text) for text in spelt]
+    assert [(type(v), repr(v)) for v in found] == [(type(v), repr(v)) for v in alone]
+
+
+def test_a_cache_of_texts_has_an_end() -> None:
+    cache = Cache(str.upper)
+    cache.MOST = 2
+    assert [cache[text] for text in "abcab"] == list("ABCAB") and len(cache) == 2
+
+
+#: Columns with a category that takes unknown ones, and frames of every dtype that pandas has.
+CLIPPED = [
+    Column("x", "categorical", categories=(0, 1, 9), other=9, missing=True),
+    Column("x", "categorical", categories=(0, 1, "1", "other"), other="other", missing=True),
+    Column("x", "categorical", categories=("0", "1", "9"), other="9", missing=True),
+    Column("x", "integer", minimum=0, maximum=9, missing=True),
+    Column("x", "continuous", minimum=0.5, maximum=9, missing=True),
+]
+TYPED = [
+    pd.Series(["0", "1", None, "77"], dtype=pd.CategoricalDtype(["0", "1", "77"])),
+    pd.Series([0, 1, None, 77], dtype="category"),
+    pd.Series([0, 1, 1, 77], dtype="Sparse[int64]"),
+    pd.Series([0, 1, None, 77], dtype="Int64"),
+    pd.Series([0, 1, 1, 77], dtype="uint8"),
+    pd.Series([0, 1, 1, -77], dtype="int8"),
+    pd.Series([0, 1.0, None, 77]),
+    pd.Series(["0", "1", None, "77"], dtype="str"),
+    pd.Series([False, True, None, 77], dtype=object),
+]
+
+
+@pytest.mark.parametrize("typed", TYPED, ids=lambda s: str(s.dtype))
+@pytest.mark.parametrize("column", CLIPPED, ids=str)
+def test_a_clipped_row_changes_no_other(column: Column, typed: pd.Series) -> None:
+    """A cast back to categories made missing values of all that only read like a category."""
+    schema, numbers = Schema((column,)), []
+    for rows in (typed, typed.iloc[:-1]):
+        table = schema.validate(pd.DataFrame({"x": rows}), on_unknown="clip")
+        numbers.append(to_numbers(column, table["x"]))
+    assert numbers[0][:-1].tolist() == numbers[1].tolist()
+
+
+def test_errors_of_the_entrance_quote_nothing() -> None:
+    schema = Schema((Column("x", "boolean"),), person="who", max_rows=2)
+    table = pd.DataFrame({"x": [True] * 4, "who": objects([True, "é", True, "secret \ud800"])})
+    assert len(schema.validate(table)) == 4
+    bad = pd.DataFrame({"x": [True], "who": objects([("secret", 1)])})
+    with pytest.raises(SchemaError, match="every row must name its person") as caught:
+        schema.validate(bad)
+    assert caught.value.__context__ is None
+
+
+def test_dates_are_read_by_their_format_and_never_guessed() -> None:
+    """05.02.2022 was the second of May where a day could be a month."""
+    day = {"format": "%d.%m.%Y", "resolution": "1D"}
+    column = Column("x", "datetime", minimum="01.02.2021", maximum="05.12.2023", **day)
+    assert (column.minimum, column.maximum) == (
+        pd.Timestamp("2021-02-01"),
+        pd.Timestamp("2023-12-05"),
+    )
+    found = conditions({"x": ("05.02.2022", "2022-02-06")}, Schema((column,)))["x"]
+    assert (found.low, found.high) == (369, 370)
+    with pytest.raises(SchemaError, match="must be a date or a time such as 2022-02-05"):
+        Column("x", "datetime", minimum="01.02.2021", maximum="2022-01-01")
+    with pytest.raises(SchemaError, match=r"format \('dd.mm.yyyy'\) must be such as"):
+        Column("x", "datetime", minimum="2021-01-01", maximum="2022-01-01", format="dd.mm.yyyy")
+
+
+def test_numbers_that_a_reader_made_of_texts_are_found() -> None:
+    column = Column("x", "categorical", categories=("1", "007"))
+    assert to_numbers(column, pd.Series([1, 1.0])).tolist() == [0, 0]
+    assert moment_of(20200131, "%Y%m%d") == moment_of("2020-01-31", None)
+
+
+def test_two_fits_of_one_object_at_once_are_refused() -> None:
+    table, schema = pd.DataFrame({"x": [1, 2] * 50}), Schema.of_kinds({"x": "integer"})
+    model = PrivateVine(domain="private", random_state=0)
+
+    def again(*_: Any) -> None:
+        with pytest.raises(SettingError, match="is being fitted"):
+            model.fit(table, schema)
+
+    assert model.fit(table, schema, progress=again).ledger_.proved is not None

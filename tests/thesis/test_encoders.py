@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import warnings
+
+import category_encoders as ce
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copula_shirley import Column, SettingError
+from copula_shirley.thesis.encoders import (
+    ENCODERS,
+    Codes,
+    Coding,
+    OneHot,
+    check_encoder,
+    coding_from_dict,
+    fit_codings,
+)
+
+COLOUR = Column(
+    "colour", "categorical", categories=("blue", "red", "yellow", "green"), missing=True
+)
+TARGET = Column("target", "integer", minimum=0, maximum=1)
+# thesis table 4.2: blue is always 1, yellow never, red half of the time; green never occurs
+BLUE, RED, YELLOW, GREEN = 0.0, 1.0, 2.0, 3.0
+ROWS = {
+    "colour": np.array([BLUE, RED, YELLOW, RED, YELLOW, BLUE]),
+    "target": np.array([1.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
+}
+
+
+def coding(encoder: str, rows: dict[str, np.ndarray] = ROWS) -> Coding:
+    return fit_codings(encoder, (COLOUR, TARGET), "target", rows)["colour"]
+
+
+def codes(encoder: str) -> np.ndarray:
+    return coding(encoder).encode(np.array([BLUE, RED, YELLOW, GREEN, -np.inf]))[:, 0]
+
+
+def test_ordinal_is_alphabetical_with_missing_values_first() -> None:
+    # blue 1, green 2, red 3, yellow 4 (thesis table 4.1), missing 0
+    assert codes("ordinal").tolist() == [1, 3, 4, 2, 0]
+
+
+def test_one_hot_by_hand() -> None:
+    encoded = coding("onehot").encode(np.array([RED, -np.inf]))
+    assert encoded.tolist() == [[0, 1, 0, 0, 0], [0, 0, 0, 0, 1]]
+
+
+def test_weight_of_evidence_by_hand() -> None:
+    """log(((pos + 1) / (P + 2)) / ((neg + 1) / (N + 2))) with P = N = 3."""
+    blue, red, yellow, green, missing = codes("woe")
+    assert blue == pytest.approx(np.log((3 / 5) / (1 / 5)))
+    assert yellow == pytest.approx(np.log((1 / 5) / (3 / 5)))
+    # red, and the categories that the rows do not show, all have code 0
+    assert [red, green, missing] == pytest.approx([0, 0, 0])
+
+
+def test_glmm_orders_categories_by_their_effect() -> None:
+    blue, red, yellow, green, missing = codes("glmm")
+    assert yellow < red < blue
+    assert [green, missing] == pytest.approx([0, 0])
+    assert blue == pytest.approx(-yellow, rel=0.1)  # the six rows are symmetric
+
+
+def test_glmm_on_a_numeric_target() -> None:
+    score = Column("target", "continuous", minimum=0, maximum=100)
+    rows = {
+        "colour": np.tile([BLUE, RED, YELLOW], 20),
+        "target": np.tile([90.0, 50.0, 10.0], 20) + np.linspace(-1, 1, 60),
+    }
+    fitted = fit_codings("glmm", (COLOUR, score), "target", rows)["colour"]
+    blue, red, yellow = fitted.encode(np.array([BLUE, RED, YELLOW]))[:, 0]
+    # random effects around the mean 50, hardly shrunk: 20 rows each and little noise
+    assert [blue, red, yellow] == pytest.approx([40, 0, -40], abs=1)
+
+
+def test_glmm_without_any_effect_still_tells_categories_apart() -> None:
+    score = Column("target", "continuous", minimum=0, maximum=1)
+    rows = {"colour": np.tile([BLUE, RED], 30), "target": np.repeat([0.0, 1.0], 30)}
+    fitted = fit_codings("glmm", (COLOUR, score), "target", rows)["colour"]
+    assert len(set(fitted.encode(np.array([BLUE, RED, YELLOW, GREEN]))[:, 0])) == 4
+
+
+def test_glmm_is_the_model_of_category_encoders() -> None:
+    rng = np.random.default_rng(0)
+    colour = rng.integers(0, 4, 400).astype(float)
+    target = (rng.random(400) < 0.3 + 0.15 * colour).astype(float)
+    ours = coding("glmm", {"colour": colour, "target": target})
+    labels = pd.DataFrame({"category": colour.astype(int).astype(str)}, dtype=object)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        encoder = ce.GLMMEncoder(cols=["category"], binomial_target=True)
+        theirs = encoder.fit(labels, pd.Series(target)).transform(labels)["category"]
+    # both stop where the optimiser sees no more gain
+    assert ours.encode(colour)[:, 0] == pytest.approx(theirs.to_numpy(), abs=2e-3)
+
+
+def test_glmm_is_repeatable() -> None:
+    assert codes("glmm").tolist() == codes("glmm").tolist()
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_decode_after_encode_is_the_identity(encoder: str) -> None:
+    everything = np.array([BLUE, RED, YELLOW, GREEN, -np.inf])
+    fitted = coding(encoder)
+    assert fitted.decode(fitted.encode(everything)).tolist() == everything.tolist()
+    restored = coding_from_dict(fitted.to_dict())
+    assert restored.encode(everything).tolist() == fitted.encode(everything).tolist()
+    assert restored.decode(restored.encode(everything)).tolist() == everything.tolist()
+
+
+@given(
+    st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1e300, 1e-300]), min_size=1, max_size=30),
+    st.booleans(),
+)
+def test_shared_codes_decode_exactly(shared: list[float], missing: bool) -> None:
+    """The thesis' decoder lost all but the last of the categories that share a code."""
+    fitted = Codes(shared, missing)
+    numbers = np.arange(len(shared), dtype=float)
+    if missing:
+        numbers[-1] = -np.inf
+    assert fitted.decode(fitted.encode(numbers)).tolist() == numbers.tolist()
+    assert fitted.codes == pytest.approx(np.array(shared))
+
+
+def test_a_shared_code_is_split_by_the_noisy_shares() -> None:
+    fitted = Codes([0.0, 5.0, 0.0])
+    (margin,) = fitted.margins(np.array([0.0, 1.0, 2.0]), np.array([0.2, 0.5, 0.3]))
+    u = (np.arange(1000) + 0.5)[:, None] / 1000
+    numbers = fitted.decode(margin.quantile(u[:, 0])[:, None])
+    assert [np.mean(numbers == k) for k in range(3)] == pytest.approx([0.2, 0.5, 0.3])
+
+
+def test_one_hot_margins_are_the_categories_shares() -> None:
+    margins = OneHot(3).margins(np.array([0.0, 2.0]), np.array([0.25, 0.75]))
+    assert [m.mass.tolist() for m in margins] == [[0.75, 0.25], [1.0, 0.0], [0.25, 0.75]]
+
+
+def test_one_hot_last_dummy_wins_and_none_is_undecided() -> None:
+    decoded = OneHot(3).decode(np.array([[1, 1, 0], [0, 0, 0], [0, 0, 1.0]]))
+    assert decoded.tolist()[0] == 1 and np.isnan(decoded[1]) and decoded[2] == 2
+
+
+def test_only_nominal_columns_are_encoded() -> None:
+    columns = (
+        Column("grade", "categorical", categories=("low", "high"), ordered=True),
+        Column("yes", "boolean"),
+        Column("age", "integer", minimum=0, maximum=9),
+    )
+    rows = {column.name: np.array([0.0, 1.0]) for column in columns}
+    for encoder in ENCODERS:
+        codings = fit_codings(encoder, columns, "yes", rows)
+        assert all(codings[c.name].to_dict() == {"coding": "identity"} for c in columns)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "target", "columns", "words"),
+    [
+        ("hash", None, (COLOUR, TARGET), "encoder"),
+        ("woe", None, (COLOUR, TARGET), "target (None)"),
+        ("glmm", None, (COLOUR, TARGET), "target (None)"),
+        ("woe", "size", (COLOUR, TARGET), "target ('size')"),
+        ("woe", "age", (COLOUR, Column("age", "integer", minimum=0, maximum=9)), "exactly two"),
+        ("woe", "x", (COLOUR, Column("x", "continuous", minimum=0, maximum=1)), "exactly two"),
+        ("woe", "colour", (Column("b", "categorical", categories=("p",)), COLOUR), "missing"),
+        (
+            "glmm",
+            "c",
+            (COLOUR, Column("c", "categorical", categories=("p", "q", "r"))),
+            "binary, ordered or numeric",
+        ),
+    ],
+)
+def test_bad_settings_name_the_setting(
+    encoder: str, target: str | None, columns: tuple[Column, ...], words: str
+) -> None:
+    with pytest.raises(SettingError) as error:
+        check_encoder(encoder, target, columns)
+    assert words in str(error.value)
+
+
+def test_supervised_encoders_need_no_target_where_nothing_is_nominal() -> None:
+    check_encoder("woe", None, (TARGET,))
+
+
+def test_a_target_of_one_class_is_refused_without_its_value() -> None:
+    rows = {**ROWS, "target": np.ones(6)}
+    with pytest.raises(SettingError, match="at least two values"):
+        coding("woe", rows)
