@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export MPLBACKEND := Agg
 
-.PHONY: run test test-all lint clean
+.PHONY: run test test-all wheel lint clean
 
 run: $(VENV)/installed
 	$(BIN)/python -m copula_shirley.experiments
@@ -15,6 +15,9 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest -n auto
+
+wheel: $(VENV)/installed
+	$(BIN)/python -m pytest tests/packaging
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
