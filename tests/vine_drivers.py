@@ -13,16 +13,18 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Ledger, Schema
-from copula_shirley.measure.curator import Answer, Choice, Measure, Query, Records
+from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.queries import Choice, Query
+from copula_shirley.measure.transcript import Answer
 from copula_shirley.private_vine import generator as private_vine
 from copula_shirley.private_vine.generator import PrivateVine
 
 
 @contextmanager
-def measured_by(kind: Callable[..., Measure]) -> Iterator[None]:
-    """Fits inside are driven by another kind of ``Measure``."""
+def measured_by(kind: Callable[..., Curator]) -> Iterator[None]:
+    """Fits inside are driven by another kind of ``Curator``."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(private_vine, "Measure", kind)
+        patch.setattr(private_vine, "Curator", kind)
         yield
 
 
@@ -46,7 +48,7 @@ def recorded(
     tape = Tape(model)
     forced = None if answers is None else iter(answers)
 
-    class Recording(Measure):
+    class Recording(Curator):
         def __init__(self, records: Records, *rest: Any) -> None:
             super().__init__(records, *rest)
             tape.records = records
@@ -71,7 +73,7 @@ def records_of(table: pd.DataFrame, schema: Schema) -> Records:
     class SeenError(Exception):
         pass
 
-    def seen(records: Records, *_: Any) -> Measure:
+    def seen(records: Records, *_: Any) -> Curator:
         raise SeenError(records)
 
     with measured_by(seen), pytest.raises(SeenError) as caught:
@@ -83,25 +85,26 @@ def fresh(query: Query) -> Query:
     """The same query without what its keys remember of the rows."""
     kept: dict[str, Any] = {}
     keys = [
-        dataclasses.replace(key, kept=kept) if hasattr(key, "kept") else key for key in query.keys
+        dataclasses.replace(key, kept=kept) if hasattr(key, "kept") else key
+        for key in query.cell_maps
     ]
     return dataclasses.replace(query, keys=keys)
 
 
 def exact(records: Records, query: Query) -> Answer:
     """The answer without noise."""
-    return Measure(records, Ledger(None), None).answer(fresh(query))
+    return Curator(records, Ledger(None), None).answer(fresh(query))
 
 
 def described(query: Query) -> dict[str, Any]:
     """All that a query says about itself, as plain values."""
     about: dict[str, Any] = {
         "kind": type(query).__name__,
-        "names": [key.names for key in query.keys],
-        "shapes": [key.shape for key in query.keys],
+        "names": [key.names for key in query.cell_maps],
+        "shapes": [key.shape for key in query.cell_maps],
     }
     for name in ("groups", "child", "partner", "given", "grid"):
-        about[name] = [_plain(getattr(key, name, None)) for key in query.keys]
+        about[name] = [_plain(getattr(key, name, None)) for key in query.cell_maps]
     for field in dataclasses.fields(query):
         if field.name != "keys":
             about[field.name] = _plain(getattr(query, field.name))
@@ -144,13 +147,13 @@ def looked(
 ) -> list[tuple[str, np.ndarray, float]]:
     """What noise was asked for when the answer was given about these rows."""
     spy = Spy(_positions(query, answer) if isinstance(query, Choice) else ())
-    Measure(records, ledger, spy).answer(fresh(query))
+    Curator(records, ledger, spy).answer(fresh(query))
     return spy.calls
 
 
 def _positions(query: Choice, answer: Answer) -> list[int]:
     """Chosen positions among those that were left in each round."""
-    left = list(range(len(query.keys)))
+    left = list(range(len(query.cell_maps)))
     places = []
     for chosen in answer.values[0]:  # noqa: PD011
         places.append(left.index(int(chosen)))

@@ -315,7 +315,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         return Total(epsilon, max(self.budget.delta, cost.delta), cost.rho)
 
     @property
-    def failing(self) -> float:
+    def failure_probability(self) -> float:
         """The chance with which the zCDP of all spends together has no guarantee."""
         return self._cost(ALL_ROWS).delta if self.zcdp else 0.0
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from copula_shirley.measure.curator import Noise
+from copula_shirley.measure.calibration import Calibration
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def spending(
     columns: int,
     classes: int,
     truncation: int | None,
-    noise: Noise,
+    noise: Calibration,
     *,
     targeted: bool,
     tilted: bool = True,

@@ -31,7 +31,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.measure.curator import Discovery, Key, Noise, Rounds, Tables
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.queries import CellMap, Discovery, Queries, Tables
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema, check_table
@@ -283,12 +284,12 @@ def closed(schema: Schema) -> Schema:
 
 
 def learn_domain(
-    stored: Mapping[str, Storage], target: str | None, noise: Noise
-) -> Rounds[dict[str, Column]]:
+    stored: Mapping[str, Storage], target: str | None, noise: Calibration
+) -> Queries[dict[str, Column]]:
     """Buy the columns' domains: categories, then magnitudes, then the resolution.
 
     Noise that is taken for rows costs much: a magnitude far out makes every cell too wide. So the
-    bar is what no empty cell of a round is likely to pass (``Noise.loud``).
+    bar is what no empty cell of a round is likely to pass (``Calibration.detection_threshold``).
     """
     numeric = [name for name, kind in stored.items() if kind in _NUMERIC]
     listed = [name for name, kind in stored.items() if kind == "category"]
@@ -299,7 +300,7 @@ def learn_domain(
     if listed:
         keys = [LabelKey(name) for name in listed]
         answer = yield Discovery("categories", keys, share)
-        loud = noise.loud(share, len(keys), len(keys))
+        loud = noise.detection_threshold(share, len(keys), len(keys))
         for name, counts, labels in zip(listed, answer.values, answer.labels, strict=True):
             most = MOST_CLASSES if name == target else len(labels)
             order = np.argsort(-counts[:-1], kind="stable")[:most]
@@ -308,7 +309,7 @@ def learn_domain(
     rests = [RestKey(name, tuple(kept)) for name, (kept, _) in zip(listed, found, strict=True)]
     sizes = [MagnitudeKey(name) for name in numeric]
     if rests or sizes:
-        asked: list[Key] = [*rests, *sizes]
+        asked: list[CellMap] = [*rests, *sizes]
         answer = yield Tables("magnitudes" if sizes else "rest", asked, share)
         loud = _loud(noise, share, asked)
         noisy = [table.astype(float) for table in answer.values]  # noqa: PD011
@@ -328,8 +329,8 @@ def learn_domain(
     return {name: columns[name] for name in stored}
 
 
-def _loud(noise: Noise, share: float, keys: Sequence[Key]) -> float:
-    return noise.loud(share, len(keys), sum(math.prod(key.shape) for key in keys))
+def _loud(noise: Calibration, share: float, keys: Sequence[CellMap]) -> float:
+    return noise.detection_threshold(share, len(keys), sum(math.prod(key.shape) for key in keys))
 
 
 def _numeric(

@@ -18,7 +18,9 @@ import pandas as pd
 
 from copula_shirley.errors import ArtefactError, OtherRevisionError, SchemaError, SettingError
 from copula_shirley.generator import Generator, Progress, RandomState, Rows, _silent
-from copula_shirley.measure.curator import Measure, Noise, Records, Transcript, replay, run
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.transcript import Transcript, replay, run
 from copula_shirley.privacy.ledger import (
     NEIGHBOURS,
     Budget,
@@ -231,7 +233,7 @@ class PrivateVine(Generator):
             return table, schema, ledger
         raw = RawRecords(table, stored, {c.name: c for c in schema})
         noise = self._noise(schema)
-        measure = Measure(raw, ledger, self._source, noise, self._written)
+        measure = Curator(raw, ledger, self._source, noise, self._written)
         columns = run(learn_domain(stored, self.target, noise), measure)
         schema = _with_columns(schema, columns)
         inside = brought_in(table, raw, {name: schema[name] for name in columns})
@@ -264,11 +266,11 @@ class PrivateVine(Generator):
     def _rows_per_unit(schema: Schema) -> int:
         return 1 if schema.person is None else schema.max_rows
 
-    def _noise(self, schema: Schema) -> Noise:
+    def _noise(self, schema: Schema) -> Calibration:
         unit: Sensitivity = histogram_sensitivity(self.neighbours, self._rows_per_unit(schema))
         # a plan is made before a fit, which knows what it has bought
         listed = "category" in (self._stored or self._storages(schema)).values()
-        return Noise(self._budget(), unit, self.delta * DELTA_SHARE if listed else 0.0)
+        return Calibration(self._budget(), unit, self.delta * DELTA_SHARE if listed else 0.0)
 
     def problem(self, schema: Schema, pool_seed: int, *, families: bool | None = None) -> Problem:
         """Everything public that the rounds of a fit depend on."""
@@ -293,7 +295,7 @@ class PrivateVine(Generator):
         ledger.randomness = self._source.label if self._source else "no noise"
         records = Records(Grid(rows.schema).codes(rows.numbers), rows.numbers, jitter)
         noise = self._noise(rows.schema)
-        measure = Measure(records, ledger, self._source, noise, self._written)
+        measure = Curator(records, ledger, self._source, noise, self._written)
         self._pool_seed = int(pool.integers(2**63))
         self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), measure)
         self.transcript_ = measure.transcript

@@ -16,7 +16,9 @@ import pandas as pd
 
 from copula_shirley.errors import SettingError
 from copula_shirley.generator import _silent
-from copula_shirley.measure.curator import Answer, Choice, Distances, Noise, Query, Rounds
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.queries import Choice, Distances, Queries, Query
+from copula_shirley.measure.transcript import Answer
 from copula_shirley.private_vine.domain import SHARE, closed
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.private_vine.stages import learn
@@ -116,7 +118,7 @@ def plan(
 def _rehearse(problem: Any, n: int) -> list[tuple[Query, Answer]]:
     """The queries of a fit and made-up answers."""
     asked = []
-    rounds: Rounds[Any] = learn(problem, _silent)
+    rounds: Queries[Any] = learn(problem, _silent)
     try:
         query = next(rounds)
         while True:
@@ -127,30 +129,32 @@ def _rehearse(problem: Any, n: int) -> list[tuple[Query, Answer]]:
         return asked
 
 
-def _made_up(query: Query, noise: Noise, n: int) -> Answer:
-    count = len(query.keys)
+def _made_up(query: Query, noise: Calibration, n: int) -> Answer:
+    count = len(query.cell_maps)
     if isinstance(query, Choice):
         return Answer([np.arange(query.count)], 0.0)
     if isinstance(query, Distances):
         sigma = noise.sigma(query.share, count, distances=True)
         far = max(n, round(10 * sigma * count))  # every edge is worth measuring
         return Answer([np.full(count, far, dtype=np.int64)], sigma)
-    tables = [np.full(key.shape, max(1, round(n / math.prod(key.shape)))) for key in query.keys]
+    tables = [
+        np.full(key.shape, max(1, round(n / math.prod(key.shape)))) for key in query.cell_maps
+    ]
     return Answer(tables, noise.sigma(query.share, count))
 
 
-def _line(query: Query, answer: Answer, noise: Noise, n: int) -> dict[str, Any]:
+def _line(query: Query, answer: Answer, noise: Calibration, n: int) -> dict[str, Any]:
     line: dict[str, Any] = {
         "stage": query.stage,
-        "what": f"{len(query.keys)} tables",
+        "what": f"{len(query.cell_maps)} tables",
         "share": query.share,
         "cost": query.share * noise.total,
     }
     if isinstance(query, Choice):
-        return line | {"what": f"{query.count} of {len(query.keys)} tables"}
+        return line | {"what": f"{query.count} of {len(query.cell_maps)} tables"}
     if isinstance(query, Distances):
-        return line | {"what": f"{len(query.keys)} distances", "noise": answer.sigma}
-    cells = [math.prod(key.shape) for key in query.keys]
+        return line | {"what": f"{len(query.cell_maps)} distances", "noise": answer.sigma}
+    cells = [math.prod(key.shape) for key in query.cell_maps]
     error = 0.5 * ABSOLUTE * answer.sigma * float(np.mean(cells)) / n
     return line | {"cells": max(cells), "noise": answer.sigma, "error": min(error, 1.0)}
 

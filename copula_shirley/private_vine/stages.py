@@ -14,7 +14,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.measure.curator import Choice, Distances, Key, Noise, Rounds, Tables
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.queries import CellMap, Choice, Distances, Queries, Tables
 from copula_shirley.privacy.noise import Integers
 from copula_shirley.private_vine.allocation import (
     CELLS_PER_NOISE,
@@ -72,14 +73,14 @@ class Problem:
     truncation: int | None
     families: bool
     tilted: bool
-    noise: Noise
+    noise: Calibration
     #: Share of the budget that is left for the rounds.
     share: float
     #: Of the pool at the fit; drawn independently of the rows.
     pool_seed: int
 
 
-def learn(problem: Problem, progress: Callable[[str, float], None]) -> Rounds[FittedVine]:
+def learn(problem: Problem, progress: Callable[[str, float], None]) -> Queries[FittedVine]:
     """Count rows, margins, classes, tree 1, higher trees, extras; each round uses the last ones."""
     learner = _Learner(problem)
     stages = {
@@ -110,15 +111,15 @@ class _Learner:
     # -- asking ----------------------------------------------------------------------
 
     def _tables(
-        self, stage: str, keys: Sequence[Key], share: float
-    ) -> Rounds[tuple[list[FloatArray], float]]:
+        self, stage: str, keys: Sequence[CellMap], share: float
+    ) -> Queries[tuple[list[FloatArray], float]]:
         self.left -= share
         answer = yield Tables(stage, keys, share * self.problem.share)
         return [table.astype(float) for table in answer.values], answer.sigma
 
     def _distances(
-        self, stage: str, keys: Sequence[Key], guesses: Sequence[FloatArray], share: float
-    ) -> Rounds[tuple[FloatArray, float]]:
+        self, stage: str, keys: Sequence[CellMap], guesses: Sequence[FloatArray], share: float
+    ) -> Queries[tuple[FloatArray, float]]:
         self.left -= share
         whole = _whole(guesses, keys)
         answer = yield Distances(stage, keys, share * self.problem.share, whole)
@@ -138,7 +139,7 @@ class _Learner:
 
     # -- rounds ----------------------------------------------------------------------
 
-    def count_rows(self) -> Rounds[None]:
+    def count_rows(self) -> Queries[None]:
         """A noisy number of rows, on which shares and resolution depend."""
         noisy, sigma = yield from self._tables("size", [AllRows()], SHARES.size)
         self.size = Level(np.zeros(1, dtype=np.intp), noisy[0].ravel(), sigma)
@@ -154,7 +155,7 @@ class _Learner:
             tilted=self.problem.tilted,
         )
 
-    def measure_margins(self) -> Rounds[None]:
+    def measure_margins(self) -> Queries[None]:
         """Masses of the declared cells, and groups of cells for tables."""
         model = self.model
         wide = {}
@@ -174,7 +175,7 @@ class _Learner:
         if self.plan.classes == self.plan.first_tree == 0:  # nothing else will be asked
             yield from self._spend_rest()
 
-    def _count_ranges(self) -> Rounds[float]:
+    def _count_ranges(self) -> Queries[float]:
         """Ranges of cells of columns with many; the share of the budget that was spent."""
         names, sizes = self.model.names, self.model.grid.sizes
         found = [ranges_of(column, sizes[column.name]) for column in self.columns]
@@ -192,7 +193,7 @@ class _Learner:
         self.ranges = [[Level(groups, next(answers), sigma) for groups in some] for some in found]
         return share
 
-    def _count_cells(self, stage: str, share: float) -> Rounds[tuple[list[FloatArray], float]]:
+    def _count_cells(self, stage: str, share: float) -> Queries[tuple[list[FloatArray], float]]:
         names, sizes = self.model.names, self.model.grid.sizes
         keys = [GroupKey((name,), (np.arange(sizes[name]),)) for name in names]
         return (yield from self._tables(stage, keys, share))
@@ -226,7 +227,7 @@ class _Learner:
         self.model.total = max(float(np.average(totals, weights=weights)), LEAST_ROWS)
         return float(1 / np.sqrt(weights.sum()))
 
-    def _spend_rest(self) -> Rounds[None]:
+    def _spend_rest(self) -> Queries[None]:
         """Margins a second time, with what other rounds left of the budget."""
         if self.left < DUST or self.noise.budget is None:
             return
@@ -236,7 +237,7 @@ class _Learner:
         counts = [weight * a + (1 - weight) * b for a, b in zip(first, again, strict=True)]
         self._settle_margins(counts, math.sqrt(weight) * once)
 
-    def _cut_leaves(self, wide: dict[str, Leaves], share: float) -> Rounds[dict[str, Leaves]]:
+    def _cut_leaves(self, wide: dict[str, Leaves], share: float) -> Queries[dict[str, Leaves]]:
         """Count parts of heavy leaves; the columns that were cut, for the next round."""
         if not wide:
             return {}
@@ -257,7 +258,7 @@ class _Learner:
             model.leaves[name] = with_shares(key.leaves, key.parent, rows, counts, sigma, largest)
         return {name: model.leaves[name] for name in keys}
 
-    def measure_classes(self) -> Rounds[None]:
+    def measure_classes(self) -> Queries[None]:
         """Sizes of the classes, and margins inside each."""
         model = self.model
         one_way: list[FloatArray] = [
@@ -286,7 +287,7 @@ class _Learner:
             self._remember((j, self.target), table, sigma)
         self.margin_sigma = sigma
 
-    def grow_first_tree(self) -> Rounds[None]:
+    def grow_first_tree(self) -> Queries[None]:
         """Scores of all pairs, their maximum spanning tree, its tables and pair copulas."""
         model = self.model
         model.vine = RegularVine(list(model.others))
@@ -314,7 +315,7 @@ class _Learner:
             if copula.family.endswith("checkerboard"):  # noise would only blur a family
                 self._remember(self._with_target(a, b), table, sigma)
 
-    def _score_pairs(self, pairs: Sequence[tuple[int, int]]) -> Rounds[FloatArray]:
+    def _score_pairs(self, pairs: Sequence[tuple[int, int]]) -> Queries[FloatArray]:
         """Distance of each pair from independence inside classes, less what chance explains."""
         model = self.model
         share = {j: table / model.class_sizes for j, table in model.by_class.items()}
@@ -327,7 +328,7 @@ class _Learner:
         scores, _ = yield from self._distances("scores", keys, expected, self.plan.scores)
         return np.asarray(scores - chance)
 
-    def grow_higher_trees(self) -> Rounds[None]:
+    def grow_higher_trees(self) -> Queries[None]:
         """Pair copulas of innovations u(a | D), u(b | D), all classes together."""
         trees = range(2, min(self.plan.trees, len(self.model.others) - 1) + 1)
         if self.plan.higher_trees <= 0 or not self.model.vine.edges:
@@ -340,7 +341,7 @@ class _Learner:
 
     def _grow_tree(
         self, tree: int, share: float, kept: dict[str, tuple[Known, NDArray[np.intp]]]
-    ) -> Rounds[None]:
+    ) -> Queries[None]:
         model, vine = self.model, self.model.vine
         growing = [j for j in vine.order if len(vine.chains[j]) == tree - 1]
         options = [(j, p, vine.partners(j)[1]) for j in growing for p in vine.partners(j)[0]]
@@ -377,7 +378,7 @@ class _Learner:
             child, partner, given = options[i]
             vine.add(Edge(child, partner, given, copulas.get(i)))
 
-    def measure_extras(self) -> Rounds[None]:
+    def measure_extras(self) -> Queries[None]:
         """Tables that the vine misses most, and the tilt to all noisy tables."""
         model = self.model
         if not self.problem.tilted or self.plan.extras <= 0:
@@ -390,7 +391,7 @@ class _Learner:
             yield from self._extra_tables(model.grouped(pool), weight)
         model.weigh(pool, weight, SWEEPS)
 
-    def _extra_tables(self, grouped: Grouped, weight: FloatArray) -> Rounds[None]:
+    def _extra_tables(self, grouped: Grouped, weight: FloatArray) -> Queries[None]:
         """Choose and count tables in batches, each against what the tilt made of the last ones.
 
         A table that misses a pair makes all triples with that pair look far off, too. Once it is
@@ -434,7 +435,7 @@ class _Learner:
         count: int,
         share: float,
         drawn: int,
-    ) -> Rounds[list[tuple[int, FloatArray, float]]]:
+    ) -> Queries[list[tuple[int, FloatArray, float]]]:
         """Positions, noisy counts and noise of ``count`` tables far from the expected ones."""
         choosing = share * CHOOSING_EXTRAS
         sigma = self.noise.sigma((share - choosing) * self.problem.share, count)
@@ -472,7 +473,7 @@ class _Learner:
         return [*pairs, *triples]
 
 
-def _whole(guesses: Sequence[FloatArray], keys: Sequence[Key]) -> list[Integers]:
+def _whole(guesses: Sequence[FloatArray], keys: Sequence[CellMap]) -> list[Integers]:
     """Public tables as whole numbers."""
     return [
         np.rint(guess).astype(np.int64).reshape(key.shape)

@@ -152,7 +152,7 @@ def meaning(ledger: Ledger) -> list[dict[str, float]] | None:
     proved = ledger.proved
     if proved is None:
         return None
-    failing = ledger.failing
+    failing = ledger.failure_probability
     bounds = []
     for rate in FALSE_POSITIVES:
         most = most_true_positives(

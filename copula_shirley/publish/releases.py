@@ -377,7 +377,7 @@ class Reservation:
         rho = None if self.cost.rho is None else spent.rho
         if spent.delta == 0:
             rho = spent.epsilon**2 / 2
-        cost = Cost(spent.epsilon, spent.delta, rho, ledger.failing)
+        cost = Cost(spent.epsilon, spent.delta, rho, ledger.failure_probability)
         self._ledger._append({"kind": SETTLED, "number": self._number, **asdict(cost)})
         if not _within(spent, Budget(self.cost.epsilon, self.cost.delta)):
             raise BudgetError(

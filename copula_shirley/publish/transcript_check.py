@@ -30,17 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from copula_shirley.measure.curator import (
-    Choice,
-    Discovery,
-    Distances,
-    Noise,
-    Query,
-    Rounds,
-    Tables,
-    Transcript,
-    replay,
-)
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.queries import Choice, Discovery, Distances, Queries, Query, Tables
+from copula_shirley.measure.transcript import Transcript, replay
 from copula_shirley.privacy.ledger import Spend
 from copula_shirley.private_vine.cell_maps import AllRows, GroupKey, InnovationKey
 from copula_shirley.private_vine.domain import learn_domain
@@ -101,7 +93,7 @@ def _asked(model: PrivateVine, transcript: Transcript) -> list[Query]:
     return seen
 
 
-def _watched(rounds: Rounds[T], seen: list[Query]) -> Rounds[T]:
+def _watched(rounds: Queries[T], seen: list[Query]) -> Queries[T]:
     """The same rounds, each query written down."""
     try:
         query = next(rounds)
@@ -115,18 +107,18 @@ def _watched(rounds: Rounds[T], seen: list[Query]) -> Rounds[T]:
 
 def _count(query: Query) -> int:
     """How many tables or distances share the query's budget."""
-    return query.count if isinstance(query, Choice) else len(query.keys)
+    return query.count if isinstance(query, Choice) else len(query.cell_maps)
 
 
 def _against_query(query: Query, about: dict[str, Any], values: Sequence[Any]) -> str | None:
     if not math.isclose(about["share"], query.share, rel_tol=SLACK):
         return f"its share ({about['share']:.6g}) is not the {query.share:.6g} of the algorithm"
-    if about["what"] != [list(key.names) for key in query.keys]:
+    if about["what"] != [list(key.names) for key in query.cell_maps]:
         return "it is about other columns than the algorithm asks for"
     if isinstance(query, Tables):
-        shapes = [tuple(key.shape) for key in query.keys]
+        shapes = [tuple(key.shape) for key in query.cell_maps]
     elif isinstance(query, Distances):
-        shapes = [(len(query.keys),)]
+        shapes = [(len(query.cell_maps),)]
     elif isinstance(query, Choice):
         shapes = [(query.count,)]
     else:
@@ -138,17 +130,17 @@ def _against_query(query: Query, about: dict[str, Any], values: Sequence[Any]) -
     return None
 
 
-def _against_noise(query: Query, about: dict[str, Any], noise: Noise) -> str | None:
+def _against_noise(query: Query, about: dict[str, Any], noise: Calibration) -> str | None:
     implied = 0.0
     if not isinstance(query, Choice):
         distances = isinstance(query, Distances)
-        implied = noise.sigma(query.share, len(query.keys), distances=distances)
+        implied = noise.sigma(query.share, len(query.cell_maps), distances=distances)
     if not math.isclose(about["sigma"], implied, rel_tol=SLACK):
         return f"its noise ({about['sigma']:.6g}) is not the {implied:.6g} that its cost implies"
     return None
 
 
-def _against_spends(model: PrivateVine, asked: Sequence[Query], noise: Noise) -> list[str]:
+def _against_spends(model: PrivateVine, asked: Sequence[Query], noise: Calibration) -> list[str]:
     """Each query has its spend, or without noise its unprotected use."""
     ledger = model.ledger_
     if noise.budget is None:
@@ -166,7 +158,7 @@ def _against_spends(model: PrivateVine, asked: Sequence[Query], noise: Noise) ->
     return found
 
 
-def _against_spend(query: Query, spend: Spend, noise: Noise) -> str | None:
+def _against_spend(query: Query, spend: Spend, noise: Calibration) -> str | None:
     mechanism = "discrete gaussian" if noise.zcdp else "discrete laplace"
     if isinstance(query, Choice):
         mechanism = "exponential"
@@ -175,7 +167,7 @@ def _against_spend(query: Query, spend: Spend, noise: Noise) -> str | None:
     cost, paid = query.share * noise.total, spend.rho if noise.zcdp else spend.epsilon
     if not math.isclose(paid, cost, rel_tol=SLACK):
         return f"its cost ({paid:.6g}) is not the {cost:.6g} of its share"
-    failing = noise.failing if isinstance(query, Discovery) else 0.0
+    failing = noise.failure_probability if isinstance(query, Discovery) else 0.0
     if not math.isclose(spend.delta, failing, rel_tol=SLACK):
         return f"its delta ({spend.delta:.3g}) is not the {failing:.3g} of its kind"
     if spend.rows != "all rows":
@@ -241,7 +233,7 @@ def _tables(asked: Sequence[Query], transcript: Transcript) -> list[_Table]:
     for query, answer in zip(asked, transcript.answers, strict=True):
         if not isinstance(query, Tables):
             continue
-        for key, table in zip(query.keys, answer.values, strict=True):
+        for key, table in zip(query.cell_maps, answer.values, strict=True):
             counts = np.asarray(table, dtype=float)
             noises = np.ones(counts.shape)
             if isinstance(key, AllRows):
@@ -309,7 +301,7 @@ class _Comparison:
 
 
 def against_sub_totals(
-    asked: Sequence[Query], transcript: Transcript, noise: Noise
+    asked: Sequence[Query], transcript: Transcript, noise: Calibration
 ) -> tuple[list[str], float | None]:
     """Whether tables that share columns differ as much as their noise says.
 

@@ -29,7 +29,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from copula_shirley.measure.curator import Answer, Choice, Distances, Noise, Records, Tables
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.curator import Records
+from copula_shirley.measure.queries import Choice, Distances, Tables
+from copula_shirley.measure.transcript import Answer
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.schema.domain import FloatArray, Grid, to_numbers
 from copula_shirley.schema.schema import Schema
@@ -51,14 +54,14 @@ def scales(ledger: Ledger, queries: Sequence[Any]) -> list[tuple[float, float]] 
     """
     if ledger.budget is None or len(ledger.spends) != len(queries):
         return None
-    noise = Noise(ledger.budget, ledger.sensitivity())
+    noise = Calibration(ledger.budget, ledger.sensitivity())
     found = []
     for query, spend in zip(queries, ledger.spends, strict=True):
         share = (spend.rho if ledger.zcdp else spend.epsilon) / noise.total
         if isinstance(query, Choice):
             found.append((noise.choice_scale(share, query.count), 0.0))
             continue
-        about = share, len(query.keys)
+        about = share, len(query.cell_maps)
         far = isinstance(query, Distances)
         found.append((noise.scale(*about, distances=far), noise.sigma(*about, distances=far)))
     return found
@@ -110,7 +113,7 @@ def _standardised(
     """For each table (all distances, each choice) its noise as standard normal numbers."""
     counts = [
         np.bincount(key.cells(records), minlength=math.prod(key.shape)).reshape(key.shape)
-        for key in query.keys
+        for key in query.cell_maps
     ]
     if isinstance(query, Tables):
         noises = [seen - own for seen, own in zip(answer.values, counts, strict=True)]

@@ -33,7 +33,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.evaluation.audit.neighbours import Canaries
-from copula_shirley.measure.curator import Answer, Distances, Records, Tables
+from copula_shirley.measure.curator import Records
+from copula_shirley.measure.queries import Distances, Tables
+from copula_shirley.measure.transcript import Answer
 from copula_shirley.private_vine.cell_maps import AllRows, GroupKey
 from copula_shirley.schema.domain import FloatArray, Grid, to_numbers
 
@@ -57,7 +59,7 @@ def likelihoods(
         if type(query) not in (Tables, Distances):
             continue
         counts, sigma = list(answer.values), max(answer.sigma, LEAST_SIGMA)
-        for i, key in enumerate(query.keys):
+        for i, key in enumerate(query.cell_maps):
             if not isinstance(key, AllRows | GroupKey):
                 continue
             if isinstance(query, Tables):

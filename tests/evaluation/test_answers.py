@@ -23,7 +23,9 @@ from copula_shirley.evaluation.audit.findings import (
 )
 from copula_shirley.evaluation.audit.fits import Fit, noise_once
 from copula_shirley.evaluation.audit.neighbours import Questions, built_in
-from copula_shirley.measure.curator import Answer, Choice, Measure, Query, Tables
+from copula_shirley.measure.curator import Curator
+from copula_shirley.measure.queries import Choice, Query, Tables
+from copula_shirley.measure.transcript import Answer
 from copula_shirley.privacy.noise import SeededNoise
 from copula_shirley.private_vine.cell_maps import InnovationKey
 
@@ -35,8 +37,8 @@ class Faulty(PrivateVine):
 
     def _fit(self, *args: Any, **settings: Any) -> Any:
         with pytest.MonkeyPatch.context() as patch:
-            true, faulty = Measure.answer, self._faulty
-            patch.setattr(Measure, "answer", lambda measure, query: faulty(true, measure, query))
+            true, faulty = Curator.answer, self._faulty
+            patch.setattr(Curator, "answer", lambda measure, query: faulty(true, measure, query))
             super()._fit(*args, **settings)
 
     def _faulty(self, true: Any, measure: Any, query: Query) -> Answer:
@@ -44,10 +46,10 @@ class Faulty(PrivateVine):
 
 
 def divided(true: Any, measure: Any, query: Query, part: float) -> Answer:
-    noisy = Measure._noisy
+    noisy = Curator._noisy
     with pytest.MonkeyPatch.context() as patch:
         less = lambda m, counts, scale: noisy(m, counts, scale / part) if part else counts  # noqa: E731
-        patch.setattr(Measure, "_noisy", less)
+        patch.setattr(Curator, "_noisy", less)
         answer: Answer = true(measure, query)
     return answer
 
@@ -56,7 +58,7 @@ class High(Faulty):
     """Tables of innovations are exact."""
 
     def _faulty(self, true: Any, measure: Any, query: Query) -> Answer:
-        high = isinstance(query, Tables) and isinstance(query.keys[0], InnovationKey)
+        high = isinstance(query, Tables) and isinstance(query.cell_maps[0], InnovationKey)
         answer: Answer = divided(true, measure, query, 0) if high else true(measure, query)
         return answer
 

@@ -23,7 +23,9 @@ from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes
 from copula_shirley.evaluation.audit.audit import audit
 from copula_shirley.evaluation.audit.claims import Claim
 from copula_shirley.evaluation.audit.neighbours import DEFAULT_PAIRS, Pair, built_in
-from copula_shirley.measure.curator import Measure, Noise, Records, Tables
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.queries import Tables
 from copula_shirley.privacy.noise import SeededNoise
 from copula_shirley.private_vine.cell_maps import GroupKey
 from copula_shirley.schema.domain import Grid
@@ -175,8 +177,8 @@ class Margins:
         numbers = {column.name: numbers_of(column, table[column.name]) for column in schema}
         grid = Grid(schema)
         records = Records(grid.codes(numbers), numbers, rng)
-        noise = Noise(budget, self.ledger_.sensitivity())
-        measure = Measure(records, self.ledger_, SeededNoise(rng), noise)
+        noise = Calibration(budget, self.ledger_.sensitivity())
+        measure = Curator(records, self.ledger_, SeededNoise(rng), noise)
         keys = [GroupKey((name,), (np.arange(size),)) for name, size in grid.sizes.items()]
         measure.answer(Tables("margins", keys, 1.0))
         self._transcript = measure.transcript

@@ -83,9 +83,9 @@ def test_likelihoods_are_those_of_all_answers(name: str, relation: str, delta: f
             coins[i] = there
             rows = tested.drawn(coins)
             noise = [x - c for x, c in zip(seen, tables_of(rows, model), strict=True)]
-            codes = [rows[n].str[1:].astype(int) for n in queries[2].keys[0].names]
+            codes = [rows[n].str[1:].astype(int) for n in queries[2].cell_maps[0].names]
             pairs = np.zeros(guess.shape)
-            groups = queries[2].keys[0].groups
+            groups = queries[2].cell_maps[0].groups
             np.add.at(pairs, tuple(g[c] for g, c in zip(groups, codes, strict=True)), 1)
             noise.append(distance[0] - np.abs(pairs - guess).sum())
             parts = zip(noise, [*sigmas, answers[2].sigma], strict=True)

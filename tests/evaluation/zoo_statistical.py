@@ -20,7 +20,9 @@ from copula_shirley.baselines import copula as dp_copula
 from copula_shirley.baselines.base import Baseline
 from copula_shirley.evaluation.audit.neighbours import Pair, built_in, duplicates
 from copula_shirley.generator import Rows
-from copula_shirley.measure.curator import Measure, Noise, Records, Tables
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.queries import Tables
 from copula_shirley.privacy.ledger import Ledger, Sensitivity, histogram_sensitivity
 from copula_shirley.privacy.mechanisms import NumpyNoise
 from copula_shirley.privacy.noise import Integers, SeededNoise
@@ -36,7 +38,7 @@ class MarginsOnly(PrivateVine):
     def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
         sizes = Grid(rows.schema).sizes
         records = Records(Grid(rows.schema).codes(rows.numbers), rows.numbers, rng)
-        measure = Measure(records, ledger, self._source, self._noise(rows.schema))
+        measure = Curator(records, ledger, self._source, self._noise(rows.schema))
         keys = [GroupKey((name,), (np.arange(size),)) for name, size in sizes.items()]
         measure.answer(Tables("margins", keys, 1.0))
         self.transcript_, self._pool_seed = measure.transcript, 0
@@ -48,13 +50,13 @@ class MarginsOnly(PrivateVine):
 class RootTwoForgotten(MarginsOnly):
     """Noise of add/remove neighbours under a ledger of replacement: sqrt(2) too small."""
 
-    def _noise(self, schema: Schema) -> Noise:
+    def _noise(self, schema: Schema) -> Calibration:
         noise = super()._noise(schema)
         noise.unit = histogram_sensitivity("add-remove", self._rows_per_unit(schema))
         return noise
 
 
-class AlikeNoise(Noise):
+class AlikeNoise(Calibration):
     """Forgets that several tables share a row."""
 
     def scale(self, share: float, count: int, *, distances: bool = False) -> float:
@@ -65,12 +67,12 @@ class AlikeNoise(Noise):
 class RootOfColumnsForgotten(MarginsOnly):
     """Noise of one histogram on each of d: sqrt(d) too small."""
 
-    def _noise(self, schema: Schema) -> Noise:
+    def _noise(self, schema: Schema) -> Calibration:
         noise = super()._noise(schema)
-        return AlikeNoise(noise.budget, noise.unit, noise.failing)
+        return AlikeNoise(noise.budget, noise.unit, noise.failure_probability)
 
 
-class DividedNoise(Noise):
+class DividedNoise(Calibration):
     """Says truly how little noise there is, and its ledger does not know."""
 
     factor = 2.0
@@ -85,9 +87,9 @@ class HalfNoise(PrivateVine):
 
     factor: ClassVar[float] = 2.0
 
-    def _noise(self, schema: Schema) -> Noise:
+    def _noise(self, schema: Schema) -> Calibration:
         right = super()._noise(schema)
-        noise = DividedNoise(right.budget, right.unit, right.failing)
+        noise = DividedNoise(right.budget, right.unit, right.failure_probability)
         noise.factor = self.factor
         return noise
 
@@ -129,7 +131,7 @@ class QuarterSource(HalfSource):
 class PersonForgottenInVine(PrivateVine):
     """A person has up to three rows, the noise hides one."""
 
-    def _noise(self, schema: Schema) -> Noise:
+    def _noise(self, schema: Schema) -> Calibration:
         noise = super()._noise(schema)
         noise.unit = histogram_sensitivity(self.neighbours, 1)
         return noise

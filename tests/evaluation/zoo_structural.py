@@ -19,7 +19,9 @@ from copula_shirley import BudgetError, Ledger, PrivateVine, SchemaError
 from copula_shirley.baselines import DPHistogram, PrivBayes
 from copula_shirley.baselines.base import Baseline
 from copula_shirley.generator import Progress, Rows
-from copula_shirley.measure.curator import Choice, Distances, Measure, Query, Records, run
+from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.queries import Choice, Distances, Query
+from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import ALL_ROWS, Budget, Sensitivity, Total
 from copula_shirley.privacy.mechanisms import NumpyNoise
 from copula_shirley.privacy.noise import SecureNoise
@@ -309,10 +311,10 @@ class RawMargins(PrivateVine):
     def _fit(
         self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
-        class Measured(Measure):
+        class Measured(Curator):
             def answer(self, query: Query) -> Any:
                 if isinstance(query, Distances | Choice):
-                    query = replace(query, guesses=[self._product(key) for key in query.keys])
+                    query = replace(query, guesses=[self._product(key) for key in query.cell_maps])
                 return super().answer(query)
 
             def _product(self, key: Any) -> np.ndarray:

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copula_shirley import Column, PrivateVine, Schema
-from copula_shirley.measure.curator import Noise
+from copula_shirley.measure.calibration import Calibration
 from copula_shirley.privacy.ledger import Budget, Sensitivity
 from copula_shirley.private_vine.leaves import LeafKey, Leaves, with_shares
 from copula_shirley.schema import domain
 
-BELL = Noise(Budget(1.0, 1e-9), Sensitivity(1, 1))
-STEEP = Noise(Budget(1.0, 0.0), Sensitivity(1, 1))
+BELL = Calibration(Budget(1.0, 1e-9), Sensitivity(1, 1))
+STEEP = Calibration(Budget(1.0, 0.0), Sensitivity(1, 1))
 
 
 def column(**settings: object) -> Column:

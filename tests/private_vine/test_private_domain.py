@@ -11,7 +11,9 @@ import pytest
 from scipy.stats import norm
 
 from copula_shirley import Budget, Column, Ledger, PrivateVine, Schema, SettingError, load, plan
-from copula_shirley.measure.curator import Discovery, Measure, Noise
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.curator import Curator
+from copula_shirley.measure.queries import Discovery
 from copula_shirley.privacy.ledger import histogram_sensitivity
 from copula_shirley.privacy.noise import SeededNoise
 from copula_shirley.private_vine.domain import (
@@ -52,12 +54,12 @@ def test_magnitudes_by_hand() -> None:
 @pytest.mark.parametrize("epsilon", [0.3, 3.0, 100.0])
 def test_noise_alone_moves_no_bound(delta: float, epsilon: float) -> None:
     """Of 400 empty histograms none may pass the bar; 4 standard deviations let 1 to 100 pass."""
-    noise = Noise(Budget(epsilon, delta), histogram_sensitivity("add-remove", 1))
+    noise = Calibration(Budget(epsilon, delta), histogram_sensitivity("add-remove", 1))
     source, scale = SeededNoise(np.random.default_rng(0)), noise.scale(0.03, 3)
     size = MagnitudeKey("x").shape[0]
     draw = source.gaussian if delta else source.laplace
     counts = draw(np.zeros(400 * size, dtype=np.int64), scale).reshape(400, size)
-    loud = noise.loud(0.03, 3, 3 * size)
+    loud = noise.detection_threshold(0.03, 3, 3 * size)
     assert {MagnitudeKey.bounds(c.astype(float), loud) for c in counts} == {(0.0, 1.0)}
     # rows that stand out by twice of that are seen
     counts[:, -30] += math.ceil(2 * loud) + 1
@@ -180,11 +182,11 @@ def test_a_category_of_one_unit_is_released_with_a_chance_of_delta(neighbours: s
         {name: [*["common"] * 500, *(f"own {i}" for i in range(k))] for name in "ab"}
     )
     records = records_of(table)
-    noise = Noise(budget, histogram_sensitivity(neighbours, k), failing)
+    noise = Calibration(budget, histogram_sensitivity(neighbours, k), failing)
     source, failures = SeededNoise(np.random.default_rng(3)), 0
     for _ in range(2000):
         ledger = Ledger(budget, neighbours=neighbours, rows_per_unit=k, zcdp=True)
-        measure = Measure(records, ledger, source, noise)
+        measure = Curator(records, ledger, source, noise)
         answer = measure.answer(Discovery("categories", [LabelKey("a"), LabelKey("b")], 0.9))
         failures += any(len(labels) > 1 for labels in answer.labels)
         assert ledger.spends[0].delta == failing
@@ -203,7 +205,7 @@ def test_k_rows_of_one_unit_in_one_category_pass_with_a_chance_of_delta(
     replaces another: a share of failing / 4k for each category.
     """
     budget, failing = Budget(epsilon, 1e-3), 1e-4
-    noise = Noise(budget, histogram_sensitivity(neighbours, k), failing)
+    noise = Calibration(budget, histogram_sensitivity(neighbours, k), failing)
     least, scale = noise.threshold(0.9, 2, k), noise.scale(0.9, 2)
     numbers = np.arange(-math.ceil(40 * scale), math.ceil(40 * scale) + k + 1)
     chances = np.exp(-(numbers**2) / (2 * scale**2))
@@ -216,7 +218,7 @@ def test_k_rows_of_one_unit_in_one_category_pass_with_a_chance_of_delta(
 @pytest.mark.parametrize("k", [1, 4])
 def test_a_category_is_released_by_noise_and_not_by_the_rows_of_one_unit(k: int) -> None:
     """All k rows of a unit are in one category; what is drawn is fixed here."""
-    noise = Noise(Budget(8.0, 1e-3), histogram_sensitivity("add-remove", k), 1e-4)
+    noise = Calibration(Budget(8.0, 1e-3), histogram_sensitivity("add-remove", k), 1e-4)
     rare = 1e-4 / (2 * k)  # the chance of one column, two units
     reached = math.ceil(noise.scale(0.9, 1) * float(norm.isf(rare)))
 
@@ -228,7 +230,7 @@ def test_a_category_is_released_by_noise_and_not_by_the_rows_of_one_unit(k: int)
     records = records_of(pd.DataFrame({"a": ["own"] * k}))
     for source.drawn, released in ((reached, []), (reached + 1, ["own"])):
         ledger = Ledger(Budget(8.0, 1e-3), rows_per_unit=k, zcdp=True)
-        answer = Measure(records, ledger, source, noise).answer(
+        answer = Curator(records, ledger, source, noise).answer(
             Discovery("categories", [LabelKey("a")], 0.9)
         )
         assert answer.labels == [released]

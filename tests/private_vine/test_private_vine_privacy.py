@@ -29,7 +29,9 @@ from vine_drivers import (
 )
 
 from copula_shirley import Budget, BudgetError, Column, Ledger, Schema, SchemaError, load
-from copula_shirley.measure.curator import Choice, Distances, Measure, Noise, Records, Tables
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.queries import Choice, Distances, Tables
 from copula_shirley.privacy.ledger import NEIGHBOURS
 from copula_shirley.privacy.noise import SeededNoise
 from copula_shirley.privacy.zcdp import rho_of
@@ -171,11 +173,14 @@ def test_a_spend_beyond_the_budget_is_refused_before_a_row_is_touched(
     position: int, delta: float, before: float
 ) -> None:
     ledger = Ledger(Budget(1.0, delta), neighbours="add-remove", zcdp=delta > 0)
-    measure = Measure(Sealed(), ledger, SeededNoise(np.random.default_rng(0)))
+    measure = Curator(Sealed(), ledger, SeededNoise(np.random.default_rng(0)))
     if before:
         charge = ledger.charge_rho if delta else ledger.charge
         charge(
-            "earlier", "rows", "noise", before * Noise(ledger.budget, ledger.sensitivity()).total
+            "earlier",
+            "rows",
+            "noise",
+            before * Calibration(ledger.budget, ledger.sensitivity()).total,
         )
     query = queries(1 - before + 1e-6)[position]
     with pytest.raises(BudgetError, match=query.stage):
@@ -186,7 +191,7 @@ def test_a_spend_beyond_the_budget_is_refused_before_a_row_is_touched(
 @pytest.mark.parametrize("position", range(3))
 def test_what_is_charged_is_charged_before_the_rows_are_touched(position: int) -> None:
     ledger = Ledger(Budget(1.0, 1e-9), neighbours="add-remove", zcdp=True)
-    measure = Measure(Sealed(), ledger, SeededNoise(np.random.default_rng(0)))
+    measure = Curator(Sealed(), ledger, SeededNoise(np.random.default_rng(0)))
     with pytest.raises(AssertionError, match=r"touched|counted"):
         measure.answer(queries(0.25)[position])
     assert ledger.spent.rho == pytest.approx(rho_of(1.0, 1e-9) / 4)
@@ -501,7 +506,7 @@ def test_no_neighbour_costs_more_than_what_was_charged(
     tape = recorded(model, table, person)
     kinds = {type(query) for query in tape.queries}
     assert kinds == {Tables, Distances, Choice} and len(tape.queries) >= 6
-    assert any(hasattr(key, "kept") for query in tape.queries for key in query.keys)
+    assert any(hasattr(key, "kept") for query in tape.queries for key in query.cell_maps)
     here, others = (
         numbered(schema, rows),
         [numbered(schema, near) for near in neighbours_of(rows, possible, relation, k)],
@@ -518,7 +523,7 @@ def test_no_neighbour_costs_more_than_what_was_charged(
         ]
         assert max(costs) <= charged * (1 + 1e-9), (query.stage, max(costs), charged)
         # a distance may hide it: the table of each key changes by the rows of one unit only
-        tables = Tables("tables", query.keys, query.share)
+        tables = Tables("tables", query.cell_maps, query.share)
         counts = exact(here, tables).values  # noqa: PD011
         for near in others:
             for ours, theirs in zip(counts, exact(near, tables).values, strict=True):
@@ -575,7 +580,7 @@ def test_the_noise_has_the_scale_that_the_ledger_implies(
                 )
             ]
         ).astype(float)
-        many = len(query.keys)
+        many = len(query.cell_maps)
         if delta:
             each = apart * k if type(query) is Distances else math.sqrt(apart) * k
             sigma = each * math.sqrt(many / (2 * spend.rho))
@@ -601,7 +606,7 @@ def test_distances_have_the_scale_that_the_ledger_implies(relation: str, delta: 
     many = 2000
     query = Distances("d", [key("a", 2)] * many, 1.0, [np.array([4, 5])] * many)
     ledger = Ledger(Budget(900.0, delta), neighbours=relation, zcdp=delta > 0)
-    answer = Measure(records, ledger, SeededNoise(np.random.default_rng(2))).answer(query)
+    answer = Curator(records, ledger, SeededNoise(np.random.default_rng(2))).answer(query)
     noise = answer.values[0] - exact(records, query).values[0]  # noqa: PD011
     each = 2 if relation == "replace-one" else 1
     spend = ledger.spends[0]
@@ -630,7 +635,7 @@ def test_choices_have_the_chances_that_the_ledger_implies(
     for _ in range(runs):
         ledger = Ledger(budget, neighbours=relation, rows_per_unit=k, zcdp=delta > 0)
         query = Choice("choice", keys, 0.9, guesses, handicaps, 2)
-        first, second = Measure(records, ledger, source).answer(query).values[0]  # noqa: PD011
+        first, second = Curator(records, ledger, source).answer(query).values[0]  # noqa: PD011
         picked[first, second] += 1
     spend = ledger.spends[0]
     epsilon = math.sqrt(8 * spend.rho / 2) if delta else spend.epsilon / 2  # of each round
@@ -741,11 +746,11 @@ def test_no_rows_at_all() -> None:
     with pytest.raises(SchemaError, match="no rows"):
         PrivateVine(random_state=0).fit(table.iloc[:0], town())
 
-    def emptied(records: Records, *rest: Any) -> Measure:
+    def emptied(records: Records, *rest: Any) -> Curator:
         for part in (records.codes, getattr(records, "numbers", {})):
             for name in part:
                 part[name] = part[name][:0]
-        return Measure(records, *rest)
+        return Curator(records, *rest)
 
     for setting in SETTINGS.values():
         with measured_by(emptied):

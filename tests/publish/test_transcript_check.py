@@ -13,12 +13,12 @@ import pytest
 from card_models import SCHEMA, fitted, rows
 
 from copula_shirley import Column, PrivateVine, Schema
-from copula_shirley.measure.curator import Measure
+from copula_shirley.measure.curator import Curator
 from copula_shirley.privacy.noise import Integers
 from copula_shirley.publish.verify import verify_file
 
-Noisy = Callable[[Measure, Integers, float], Integers]
-TRUE = Measure._noisy
+Noisy = Callable[[Curator, Integers, float], Integers]
+TRUE = Curator._noisy
 #: Cells of the columns: columns with many are counted in ranges, too, which shows more noise.
 WIDE, NARROW = (60, 80, 3, 2, 1000), (9, 3, 2)
 
@@ -28,18 +28,18 @@ def smaller(times: float) -> Noisy:
     return lambda self, counts, scale: TRUE(self, counts, scale / times)
 
 
-def noise_of_the_total(self: Measure, counts: Integers, scale: float) -> int:
+def noise_of_the_total(self: Curator, counts: Integers, scale: float) -> int:
     return int(TRUE(self, np.zeros(counts.size, dtype=np.int64), scale).sum())
 
 
-def in_one_cell(self: Measure, counts: Integers, scale: float) -> Integers:
+def in_one_cell(self: Curator, counts: Integers, scale: float) -> Integers:
     """Exact cells but for one, which carries the noise that the total should have."""
     found = counts.copy()
     found.reshape(-1)[0] += noise_of_the_total(self, counts, scale)
     return found
 
 
-def spread_evenly(self: Measure, counts: Integers, scale: float) -> Integers:
+def spread_evenly(self: Curator, counts: Integers, scale: float) -> Integers:
     """Exact cells, shifted together so that the total is as noisy as it should be."""
     found = counts.copy()
     whole, rest = divmod(noise_of_the_total(self, counts, scale), counts.size)
@@ -81,9 +81,9 @@ def verified(
 ) -> list[str]:
     """Faults of a model whose answers were made with another noise than its ledger says."""
     table, schema = made(columns, 2000, 1, sizes)
-    monkeypatch.setattr(Measure, "_noisy", how)
+    monkeypatch.setattr(Curator, "_noisy", how)
     PrivateVine(1.0, **settings).fit(table, schema).save(folder / "m")
-    monkeypatch.setattr(Measure, "_noisy", TRUE)
+    monkeypatch.setattr(Curator, "_noisy", TRUE)
     return verify_file(folder / "m").faults
 
 

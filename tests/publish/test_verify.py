@@ -31,7 +31,9 @@ from copula_shirley import (
 from copula_shirley.cli import main as cli
 from copula_shirley.files.digest import BLANK, close_seal, file_sha256
 from copula_shirley.generator import generators
-from copula_shirley.measure.curator import Answer, Noise, Query, Tables, Transcript
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.queries import Query, Tables
+from copula_shirley.measure.transcript import Answer, Transcript
 from copula_shirley.privacy.ledger import Budget, Sensitivity
 from copula_shirley.privacy.zcdp import rho_of
 from copula_shirley.private_vine.cell_maps import GroupKey
@@ -348,7 +350,7 @@ def test_restated_noise_is_not_the_noise_that_is_there(tmp_path: Path) -> None:
             spend["rho"] *= rho_of(after, delta) / rho_of(before, delta)
         fresh = Ledger.from_dict(header["ledger"]).to_dict()
         header["ledger"].update({k: fresh[k] for k in ("spent", "proved")})
-        noise = Noise(Budget(after, delta), model.ledger_.sensitivity())
+        noise = Calibration(Budget(after, delta), model.ledger_.sensitivity())
         for query in header["model"]["queries"]:
             query["sigma"] = noise.sigma(query["share"], len(query["what"]))
         rebuilt_card(tmp_path / "true", header)
@@ -359,7 +361,7 @@ def test_restated_noise_is_not_the_noise_that_is_there(tmp_path: Path) -> None:
 
 def made_transcript(
     stated: float, seed: int, tables: int = 8
-) -> tuple[list[Query], Transcript, Noise]:
+) -> tuple[list[Query], Transcript, Calibration]:
     """Tables of 20 cells and 1,000 rows with noise of 30, said to be ``stated``.
 
     All are of other columns, so that they have nothing in common but the number of rows.
@@ -371,7 +373,7 @@ def made_transcript(
         counts = rng.multinomial(1000, np.full(20, 0.05)) + np.rint(rng.normal(0, 30, 20))
         asked.append(Tables("margins", [GroupKey((f"c{i}",), (np.arange(20),))], 0.1))
         transcript.add(asked[-1], Answer([counts.astype(np.int64)], stated))
-    return asked, transcript, Noise(Budget(1.0, 1e-9), Sensitivity(1, 1))
+    return asked, transcript, Calibration(Budget(1.0, 1e-9), Sensitivity(1, 1))
 
 
 def test_the_noise_of_totals() -> None:

@@ -1,0 +1,92 @@
+"""How much noise a share of the budget buys: public arithmetic, no rows."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.stats import norm
+
+from copula_shirley.privacy.ledger import Budget, Sensitivity
+from copula_shirley.privacy.zcdp import rho_of
+
+#: Chance that noise alone is taken for rows anywhere in a stage.
+FALSE_DETECTION = 1e-3
+
+
+class Calibration:
+    """How much noise a share of the budget buys; public arithmetic, no rows.
+
+    Parameters
+    ----------
+    budget : Budget or None
+        Without one there is no noise. With a delta costs are in rho, else in epsilon.
+    unit : Sensitivity
+        Of one histogram.
+    failure_probability : float
+        The part of delta that is kept for discoveries.
+    """
+
+    def __init__(
+        self, budget: Budget | None, unit: Sensitivity, failure_probability: float = 0.0
+    ) -> None:
+        self.budget = budget
+        self.unit = unit
+        self.failure_probability = failure_probability
+        self.zcdp = budget is not None and budget.delta > 0
+        self.total = 0.0
+        if budget is not None:
+            self.total = budget.epsilon
+            if self.zcdp:
+                self.total = rho_of(budget.epsilon, budget.delta - failure_probability)
+
+    def scale(self, share: float, count: int, *, distances: bool = False) -> float:
+        """Parameter of the noise when ``count`` tables (or distances) share ``share``."""
+        if self.budget is None:
+            return 0.0
+        cost = share * self.total
+        if self.zcdp:
+            each = self.unit.l1 if distances else self.unit.l2
+            return each * math.sqrt(count / (2 * cost))
+        return self.unit.l1 * count / cost
+
+    def sigma(self, share: float, count: int, *, distances: bool = False) -> float:
+        """Standard deviation of that noise."""
+        scale = self.scale(share, count, distances=distances)
+        if self.zcdp or scale == 0:
+            return scale
+        # discrete Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale)
+        return math.sqrt(2 * math.exp(-1 / scale)) / -math.expm1(-1 / scale)
+
+    def largest(self, many: int) -> float:
+        """How many standard deviations the largest of ``many`` noises may well be."""
+        rarity = math.log(max(many, 2))
+        bell = self.zcdp or self.budget is None
+        return math.sqrt(2 * rarity) if bell else rarity / math.sqrt(2)
+
+    def detection_threshold(self, share: float, count: int, many: int) -> float:
+        """Count that ``many`` empty cells pass with a chance of at most ``FALSE_DETECTION``.
+
+        ``count`` tables share ``share``. Tails are at most exp(-t^2 / (2 sigma^2)) for discrete
+        Gaussian noise, which is subgaussian (Canonne, Kamath and Steinke 2020), and exp(-t / scale)
+        for discrete Laplace noise.
+        """
+        rarity = math.log(many / FALSE_DETECTION)
+        return self.scale(share, count) * (math.sqrt(2 * rarity) if self.zcdp else rarity)
+
+    def threshold(self, share: float, count: int, rows: int) -> int:
+        """Noisy count from which a category is released, a unit having up to ``rows`` rows.
+
+        P(discrete Gaussian >= t) <= P(Gaussian >= t - 1) for whole t (Canonne, Kamath, Steinke
+        2020, proposition 25). A unit has up to ``rows`` categories of its own in each column; two
+        units count, for replacement.
+        """
+        if self.budget is None:
+            return 1
+        chance = self.failure_probability / (2 * count * rows)
+        return rows + 1 + math.ceil(self.scale(share, count) * float(norm.isf(chance)))
+
+    def choice_scale(self, share: float, count: int) -> float:
+        """Parameter of each of ``count`` exponential mechanisms: chances go by exp(score/it)."""
+        cost = share * self.total / count
+        epsilon = math.sqrt(8 * cost) if self.zcdp else cost
+        return 2 * self.unit.l1 / epsilon
