@@ -101,19 +101,19 @@ def test_rho_by_hand_is_a_divergence_of_two_coins() -> None:
     assert float(rho_lower(4, 28, runs, 0.05)) == 0.0
 
 
-@pytest.mark.parametrize("mu", [pytest.param(0.2, marks=pytest.mark.slow), 1.0, 3.0])
+@pytest.mark.parametrize("mu", [1.0, 3.0])
 def test_gaussian_events_never_show_more_than_their_rho_and_mu(mu: float) -> None:
-    """With a million runs the ends are almost the chances themselves."""
-    runs = 1_000_000
+    """With many runs the ends are almost the chances themselves."""
+    runs = 30_000
     cuts = np.linspace(-2, 2 + mu, 41)
     more = np.rint(norm.sf(cuts - mu) * runs).astype(int)
     fewer = np.rint(norm.sf(cuts) * runs).astype(int)
     rho = rho_lower(more, fewer, runs, 0.05)
     assert rho.max() <= mu**2 / 2
-    assert rho.max() >= 0.55 * mu**2 / 2
+    assert rho.max() >= 0.5 * mu**2 / 2
     bound = mu_lower(more, fewer, runs, 0.05)
     assert bound.max() <= mu
-    assert bound.max() == pytest.approx(mu, abs=0.02)
+    assert bound.max() == pytest.approx(mu, abs=0.1)
 
 
 @pytest.mark.parametrize(("mu", "delta"), [(0.5, 1e-2), (1.0, 1e-6), (3.0, 1e-9)])

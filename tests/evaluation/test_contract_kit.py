@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -350,46 +347,6 @@ def test_a_class_of_tests_has_one_for_each_check() -> None:
         made().test_progress()
     with pytest.raises(pytest.skip.Exception, match="floating point"):
         made().test_exact_noise()
-
-
-def run_pytest(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def test_the_plug_in_collects_the_contract_as_tests(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from copula_shirley.baselines import DPHistogram\n"
-        "class Mine(DPHistogram):\n"
-        "    def sample(self, n=None, **rest):\n"
-        "        return super().sample(3, **rest)\n"
-    )
-    named = (
-        "--shirley-generator",
-        "mine:Mine",
-        "-k",
-        "contract and (schema or rows or exact)",
-        "-rs",
-    )
-    told = run_pytest(tmp_path, *named)
-    assert told.returncode == 1, told.stdout + told.stderr
-    assert "1 failed, 1 passed, 1 skipped" in told.stdout, told.stdout
-    assert "asked for 7 and 0 rows, got 3 and 3" in told.stdout
-    assert "floating point: not for release" in told.stdout and "Traceback" not in told.stdout
-    wrong = run_pytest(tmp_path, "--shirley-generator", "mine:Nobody")
-    assert (
-        wrong.returncode == 4 and "--shirley-generator mine:Nobody" in wrong.stdout + wrong.stderr
-    )
-
-
-def test_the_plug_in_is_light() -> None:
-    heavy = "('numpy', 'pandas', 'sklearn')"
-    code = (
-        "import sys, copula_shirley.evaluation.pytest_plugin\n"
-        f"print([m for m in {heavy} if m in sys.modules])"
-    )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
 
 
 def test_a_rule_that_does_not_exist_is_refused() -> None:
