@@ -1,53 +1,23 @@
-"""Small tables and models that the tests of cards, of verify and of releases share."""
+"""Saved models as a forger would edit them."""
 
 from __future__ import annotations
 
 import io
 import json
-import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from tables import JOBS as SCHEMA
+from tables import QUICK as SETTINGS
+from tables import fitted
+from tables import jobs as rows
 
-from copula_shirley import Column, Generator, PrivacyWarning, Schema
 from copula_shirley.files import model_file as artefact
-from copula_shirley.generator import find_generator
 
-SCHEMA = Schema(
-    (
-        Column("age", "integer", minimum=18, maximum=90),
-        Column("job", "categorical", categories=("arts", "farm", "law")),
-        Column("rich", "boolean"),
-    )
-)
-#: Settings that make a fit quick.
-SETTINGS: dict[str, dict[str, Any]] = {
-    "copula-shirley": {"encoder": "ordinal", "families": ["gaussian"], "threads": 1},
-    "privbayes": {"degree": 1},
-    "uniform": {},
-}
-
-
-def rows(n: int = 300, seed: int = 3) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    age = rng.integers(18, 91, n)
-    job = rng.choice(["arts", "farm", "law"], n)
-    return pd.DataFrame({"age": age, "job": job, "rich": age > 50})
-
-
-def fitted(name: str, table: pd.DataFrame | None = None, **settings: Any) -> Generator:
-    """A generator fitted to the small table."""
-    chosen = {**SETTINGS.get(name, {}), **settings}
-    if name != "uniform":
-        chosen.setdefault("epsilon", 1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)
-        model = find_generator(name)(**chosen)
-        return model.fit(rows() if table is None else table, SCHEMA)
+__all__ = ["SCHEMA", "SETTINGS", "edited", "fitted", "rows"]
 
 
 def edited(

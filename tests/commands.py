@@ -1,19 +1,80 @@
-"""The command in a process of its own, forked: imports are behind it, so that it starts at once."""
+"""Runners of the command line: ``run`` in this process, ``Command`` in a forked one.
+
+Most tests call ``run``. A process of its own is for signals, streams and exit; it is forked, so
+that imports are behind it and it starts at once.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import shlex
 import signal
 import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from copula_shirley.cli import main as cli
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def said(self) -> str:
+        """What stands on stderr, with single spaces in place of line ends."""
+        return " ".join(self.err.split())
+
+    def refusal(self) -> str:
+        """The one line of an error that is the input's fault."""
+        lines = [line for line in self.err.splitlines() if line.strip()]
+        assert self.code == 2, self.err
+        assert len(lines) == 1, self.err
+        assert lines[0].startswith("error: ")
+        assert "Traceback" not in self.err + self.out
+        assert "internal error" not in self.err
+        return lines[0]
+
+
+def run(*words: object, folder: Path | str = ".") -> Outcome:
+    """``shirley`` with these words in this process, as if called in a folder.
+
+    A text alone is split as a shell does: ``run("inspect model.shirley --json", folder=tmp_path)``.
+    """
+    line = shlex.split(words[0]) if words and isinstance(words[0], str) else [*words[:1]]
+    out, err = (io.StringIO() for _ in range(2))
+    code: object = 0
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        patched_argv(["shirley", *map(str, [*line, *words[1:]])]),
+    ):
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code
+    return Outcome(int(str(code or 0)), out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def patched_argv(words: list[str]) -> Iterator[None]:
+    before, sys.argv = sys.argv, words
+    try:
+        yield
+    finally:
+        sys.argv = before
 
 
 @dataclass(frozen=True)
