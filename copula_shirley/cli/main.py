@@ -56,7 +56,8 @@ from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
 from copula_shirley.files.atomic import finished
 from copula_shirley.files.model_file import atomic_path
 from copula_shirley.publish.outputs import with_cards, written_with_cards
-from copula_shirley.rows.tables import check_extension, formulas, read_table, write_table
+from copula_shirley.rows.tables import check_extension, read_table
+from copula_shirley.rows.writing import formulas, write_table
 from copula_shirley.schema.schema import Schema, draft_notes
 
 if TYPE_CHECKING:  # what takes seconds to import is imported by the commands that need it

@@ -39,7 +39,8 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.generator import CHUNK, Generator
-from copula_shirley.rows.tables import check_extension, formulas, quoted, read_table
+from copula_shirley.rows.tables import check_extension, read_table
+from copula_shirley.rows.writing import formulas, quoted
 from copula_shirley.schema import domain
 from copula_shirley.schema.conditions import conditions, given_from_texts
 from copula_shirley.schema.domain import FloatArray

@@ -24,7 +24,7 @@ from copula_shirley.files.archive import LARGEST_HEADER
 from copula_shirley.files.model_file import HEADER
 from copula_shirley.publish.card_page import card_html, read_page
 from copula_shirley.restoring import MOST_ROWS
-from copula_shirley.rows import tables
+from copula_shirley.rows import parquet
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import LONGEST_NUMBER, MOST_COLUMNS, load_yaml
 
@@ -223,7 +223,7 @@ def test_a_small_parquet_file_that_says_a_lot_is_refused(
     tally: Tally,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tables, "HARMLESS", 2**27, raising=False)  # 128 MB: quicker to make
+    monkeypatch.setattr(parquet, "HARMLESS", 2**27)  # 128 MB: quicker to make
     path = tmp_path / "bomb.parquet"
     make(path)
     tally.bad_input()

@@ -22,7 +22,7 @@ from copula_shirley.publish.card_page import card_html, write_page
 from copula_shirley.publish.outputs import card_path
 from copula_shirley.publish.table_check import log_chance
 from copula_shirley.publish.verify import Verdict, verify_file
-from copula_shirley.rows.tables import write_table
+from copula_shirley.rows.writing import write_table
 from copula_shirley.schema.conditions import given_from_texts
 from copula_shirley.schema.schema import LeftOut
 

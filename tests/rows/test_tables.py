@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.rows.tables import check_extension, read_table, write_table
+from copula_shirley.rows import tables as module
+from copula_shirley.rows.tables import check_extension, read_table
+from copula_shirley.rows.writing import write_table
 from copula_shirley.schema.schema import Column, Schema
 
 SECRET = "quarry4711"
@@ -158,6 +161,77 @@ def test_whole_numbers_with_gaps_stay_whole(tmp_path: Path) -> None:
     schema.validate(table)
     write(tmp_path / "again.csv", table)
     assert (tmp_path / "again.csv").read_text(encoding="utf-8") == text
+
+
+# -- one parse, in blocks ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["drafted", "declared"])
+def test_a_file_is_opened_once(tmp_path: Path, schema: Schema | None) -> None:
+    path, opened = file(tmp_path, TEXT), []
+    opening.append(lambda name: opened.append(name) if name == str(path) else None)
+    try:
+        read_table(path, schema)
+    finally:
+        opening.clear()
+    assert opened == [str(path)]
+
+
+#: Asked while a file is opened; an audit hook cannot be taken away.
+opening: list[Any] = []
+sys.addaudithook(lambda event, about: [tell(str(about[0])) for tell in opening * (event == "open")])
+
+
+@pytest.mark.parametrize("letters", [1, 2, 3, 7])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_where_blocks_end_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters: int, end: str
+) -> None:
+    text = f'a,b{end}{end}1,"x{end}{end}y"{end}{end * 5}2,\u2028\x0c{end}3,"{end}"'
+    path, schema = file(tmp_path, text), Schema.of_kinds({"a": "integer", "b": "categorical"})
+    for name, size in (("LETTERS", letters), ("LINES", letters), ("BLOCK", 2)):
+        monkeypatch.setattr(module, name, size)
+    table = read_table(path, schema)
+    assert table["a"].tolist() == [1, 2, 3] == read_table(path)["a"].tolist()
+    assert table["b"].tolist() == [f"x{end}{end}y", "\u2028\x0c", end]
+
+
+@pytest.mark.parametrize("line", ["a" * 40, '"' + "a\n" * 20 + '"', "a" * 20])
+def test_a_line_that_is_too_long_ends_the_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr(module, "LONGEST_LINE", 30)
+    monkeypatch.setattr(module, "LETTERS", 7)
+    path = file(tmp_path, f"a\nx\n{line}\ny\n")
+    if len(line) <= 30 or "\n" in line:
+        assert read_table(path)["a"].tolist() == ["x", line.strip('"'), "y"]
+    else:
+        assert "must have at most 30 letters" in refusal(path)
+
+
+INFERRED = {
+    "whole": ["1", "2", "-3", ""],
+    "decimals": ["0.1", "1e3", "", "12345678901234567890.5"],
+    "booleans": ["True", "FALSE", "true", "False"],
+    "booleans with gaps": ["True", "", "False", "True"],
+    "large": ["9223372036854775808", "1", "2", "3"],
+    "mixed": ["1", "x", "True", "1.0"],
+    "codes": ["01", "10", "", "3"],
+    "words": ["nan", "NA", "?", "inf "],
+    "spaces": [" 1", "2 ", "3", "4"],
+}
+
+
+@pytest.mark.parametrize("missing", [[], ["?", "3"]], ids=["empty", "named"])
+def test_types_without_a_schema_are_those_of_pandas(tmp_path: Path, missing: list[str]) -> None:
+    fields = pd.DataFrame(INFERRED, dtype=str)
+    fields.to_csv(tmp_path / "t.csv", index=False)
+    codes: dict[Any, Any] = {"codes": str}
+    options: dict[str, Any] = {"keep_default_na": False, "na_values": ["", *missing]}
+    expected = pd.read_csv(
+        tmp_path / "t.csv", dtype=codes, low_memory=False, **options, **module.EXACT_FLOATS
+    )
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.csv", missing=missing), expected)
 
 
 # -- round trips -----------------------------------------------------------------------

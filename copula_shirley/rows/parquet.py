@@ -1,0 +1,108 @@
+"""Parquet files whose sizes can be: a small one may say that it has a billion rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from copula_shirley.errors import SchemaError
+from copula_shirley.schema.schema import MOST_COLUMNS
+
+#: Cells of a Parquet file, which can say a lot in few bytes; as numbers they have 8 GB.
+MOST_CELLS = 10**9
+#: Bytes of a Parquet file's table in memory, whatever the size of the file; and how many times the
+#: file's size they may be beyond that. A column of zeros packs a million times.
+HARMLESS, LARGEST_RATIO = 2**30, 100
+#: Values of texts that are looked at together.
+BATCH = 2**20
+#: Dtypes that can hold a gap, so that none changes them.
+NULLABLE: dict[Any, Any] = {
+    pa.bool_(): pd.BooleanDtype(),
+    pa.int8(): pd.Int8Dtype(),
+    pa.int16(): pd.Int16Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint8(): pd.UInt8Dtype(),
+    pa.uint16(): pd.UInt16Dtype(),
+    pa.uint32(): pd.UInt32Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+}
+
+
+def read_parquet(path: str | Path, *, declared: bool) -> pd.DataFrame:
+    """The table of a Parquet file.
+
+    With a declared schema no row decides a dtype: whole numbers and truth values with gaps stay
+    such.
+    """
+    try:
+        about = pq.read_metadata(path)
+        if about.num_columns > MOST_COLUMNS:
+            raise SchemaError(
+                f"{str(path)!r}: columns ({about.num_columns:,}) must be at most {MOST_COLUMNS:,}"
+            )
+        if about.num_rows * max(about.num_columns, 1) > MOST_CELLS:
+            raise SchemaError(
+                f"{str(path)!r}: rows ({about.num_rows:,}) times columns ({about.num_columns:,}) "
+                f"must be at most {MOST_CELLS:,}"
+            )
+        _check_kinds(pq.read_schema(path))
+        _check_unpacked(path, about)
+        if not declared:
+            return pd.read_parquet(path)
+        table: pd.DataFrame = pq.read_table(path).to_pandas(types_mapper=NULLABLE.get)
+        return table
+    except Exception as error:  # what Arrow and pandas make of bent bytes
+        if isinstance(error, SchemaError | MemoryError) or getattr(error, "errno", None):
+            raise
+        raise SchemaError(
+            f"{str(path)!r} is not a readable table: {type(error).__name__}"
+        ) from None
+
+
+def _check_kinds(schema: pa.Schema) -> None:
+    """Refuse columns of lists and the like, which no schema can describe."""
+    for field in schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_nested(kind):
+            raise SchemaError(
+                f"column {field.name!r}: holds values of type {str(kind).partition('<')[0]}; store "
+                "texts, numbers or dates"
+            )
+
+
+def _check_unpacked(path: str | Path, about: pq.FileMetaData) -> None:
+    """Refuse a small file that says a huge table, before memory is taken for it.
+
+    Numbers are counted as the pipeline holds them, with 8 bytes each. A text stands once in the
+    file and as often as it occurs in the table: their lengths are added up without making them.
+    """
+    most = max(HARMLESS, LARGEST_RATIO * Path(path).stat().st_size)
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    rows = max(about.num_rows, sum(group.num_rows for group in groups))
+    found = max(8 * rows * about.num_columns, sum(group.total_byte_size for group in groups))
+    texts = [
+        field.name
+        for field in pq.read_schema(path)
+        if any(of(field.type) for of in (pa.types.is_string, pa.types.is_large_string))
+        or any(of(field.type) for of in (pa.types.is_binary, pa.types.is_large_binary))
+    ]
+    if found <= most and texts:
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            for batch in file.iter_batches(max(1, BATCH // len(texts)), columns=texts):
+                for column in batch.columns:
+                    lengths = pc.binary_length(column.dictionary).take(column.indices)
+                    found += pc.sum(lengths).as_py() or 0
+                if found > most:
+                    break
+    if found > most:
+        raise SchemaError(
+            f"{str(path)!r}: its table would have {found:,} bytes or more in memory; of a Parquet "
+            f"file of its size it must have at most {most:,} (write the file without compression "
+            "and dictionaries if it is meant so)"
+        )
