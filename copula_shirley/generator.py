@@ -21,8 +21,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from copula_shirley import restoring
 from copula_shirley.errors import (
@@ -39,6 +37,7 @@ from copula_shirley.publish.card import card_of
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.settings import Settings
 
 #: Told the name of the stage and the share of the work that is done.
 Progress = Callable[[str, float], None]
@@ -71,7 +70,7 @@ FITTING = Lock()
 RESERVING: ContextVar[str | None] = ContextVar("release ledger", default=None)
 
 
-class Generator(BaseEstimator, ABC):
+class Generator(Settings, ABC):
     """Base of all generators; a subclass writes the five methods below it.
 
     Attributes
@@ -157,8 +156,8 @@ class Generator(BaseEstimator, ABC):
             if column.provenance == "private" and column.name not in self._to_buy(schema):
                 raise SchemaError(
                     f"column {column.name!r}: provenance (private) means that bounds and "
-                    "categories are bought, which PrivateVine alone does, with domain 'private' "
-                    "(--domain private); or declare them, with provenance: declared"
+                    "categories are bought, which PrivateVine alone does, with domain 'measured' "
+                    "(--domain measured); or declare them, with provenance: declared"
                 )
 
     def _forget(self) -> None:
@@ -187,7 +186,7 @@ class Generator(BaseEstimator, ABC):
         found = []
         if not self.provable:
             found.append(f"a {self.name} model proves nothing at any epsilon (docs/privacy.md)")
-        if "epsilon" in self._get_param_names() and self.get_params()["epsilon"] is None:
+        if "epsilon" in self.setting_names() and self.get_params()["epsilon"] is None:
             found.append("epsilon none draws no noise")
         drafted = schema.drafted if schema is not None else ()
         if drafted:
@@ -196,7 +195,7 @@ class Generator(BaseEstimator, ABC):
                 f"kinds, bounds and categories of {len(drafted)} columns ({names}) were drafted "
                 "from the rows: review them, set provenance: declared and a source where you know "
                 "all of it, and provenance: private where you know the kind alone "
-                "(private-vine with --domain private buys the rest)"
+                "(private-vine with --domain measured buys the rest)"
             )
         left = [c.name for c in schema.left_out if c.provenance == "drafted"] if schema else []
         if left:
@@ -328,7 +327,7 @@ class Generator(BaseEstimator, ABC):
         """An unfitted generator of the same settings, whose fits the same ledger must count."""
         twin = super().__sklearn_clone__()
         twin._release_ledger = self._release_ledger
-        return twin  # type: ignore[no-any-return]
+        return twin
 
     def sample(
         self,
@@ -391,6 +390,8 @@ class Generator(BaseEstimator, ABC):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "ledger_"):
+            from sklearn.exceptions import NotFittedError  # noqa: PLC0415  (a second, and rare)
+
             raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
 
     def save(self, path: str | Path) -> None:
@@ -465,7 +466,7 @@ def _checked(
         raise ArtefactError(f"the model is a {header['generator']}, not a {kind.name}")
     kind = kind or find_generator(header["generator"])
     kind._check_revision(header["model"])
-    generator = kind(**header["settings"])
+    generator = kind(**kind.modern(header["settings"]))  # its card has the digest of the old words
     schema = Schema.from_dict(header["schema"])
     restoring.check_columns(schema, header["columns"], header["dtypes"])
     generator._check_settings(schema)

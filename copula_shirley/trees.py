@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import pandas as pd
-import pyvinecopulib as pv
 
 from copula_shirley.errors import SettingError
 from copula_shirley.files.model_file import atomic_path
-from copula_shirley.thesis.vine import family_name
+from copula_shirley.lazy import LazyModule
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pyvinecopulib as pv
+else:
+    nx = LazyModule("networkx")
 
 #: Trees drawn at the most; later ones have weak edges.
 MOST_TREES = 6
@@ -41,6 +45,11 @@ def trees_table(vine: pv.Vinecop, names: list[str]) -> pd.DataFrame:
             )
     columns = ["tree", "first", "second", "given", "family", "rotation", "parameters", "tau"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def family_name(family: Any) -> str:
+    """The name of a family, as pyvinecopulib writes it in Python."""
+    return str(family).rpartition(".")[2]
 
 
 def plot_trees(

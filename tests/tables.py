@@ -7,6 +7,7 @@ Import what you need: ``from tables import PEOPLE, people``. The fixtures ``peop
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -82,8 +83,8 @@ def jobs(n: int = 300, seed: int = 3) -> pd.DataFrame:
     return pd.DataFrame({"age": age, "job": job, "rich": age > 50})
 
 
-def whole_numbers(names: str, most: int = 9) -> Schema:
-    """A schema of columns of whole numbers from 0, one for each letter."""
+def whole_numbers(names: Iterable[str], most: int = 9) -> Schema:
+    """A schema of columns of whole numbers from 0, such as "abc"."""
     return Schema(tuple(Column(name, "integer", minimum=0, maximum=most) for name in names))
 
 
@@ -107,7 +108,7 @@ def fitted(
     """A generator fitted to a table, ``jobs()`` by default, with quick settings."""
     kind = find_generator(name)
     chosen = {**QUICK.get(name, {}), **settings}
-    if "epsilon" in kind._get_param_names():
+    if "epsilon" in kind.setting_names():
         chosen.setdefault("epsilon", 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)

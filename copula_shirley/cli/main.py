@@ -286,7 +286,7 @@ def _fit_table(asked: Request, fit_to: Callable[..., Generator]) -> None:
     if asked.declared is None and isinstance(asked.generator, PrivateVine):
         raise SettingError(
             "schema (None) must be named with --schema: what a file holds is no public domain. "
-            f"Write a draft with 'shirley schema {asked.data}' and review it; --domain private "
+            f"Write a draft with 'shirley schema {asked.data}' and review it; --domain measured "
             "buys the bounds and categories of columns that you mark with provenance: private"
         )
     if asked.declared is not None:

@@ -200,7 +200,7 @@ def generator_from(
         raise SettingError(
             f"model ({name!r}) holds the rows themselves; nothing is published of it"
         )
-    known = kind._get_param_names()
+    known = kind.setting_names()
     given = {key: value for key, value in settings.items() if value is not None}
     given["random_state"] = seed
     if "epsilon" in known:
@@ -225,7 +225,7 @@ def _who_has(setting: str) -> str:
     having = [
         name
         for name, point in generators().items()
-        if point.module.startswith("copula_shirley.") and setting in point.load()._get_param_names()
+        if point.module.startswith("copula_shirley.") and setting in point.load().setting_names()
     ]
     return f"; {setting} belongs to --model {having[0]}" if having else ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy.stats import norm
+import scipy
 
 from copula_shirley.privacy.ledger import Budget, Sensitivity
 from copula_shirley.privacy.zcdp import rho_of
@@ -83,7 +83,7 @@ class Calibration:
         if self.budget is None:
             return 1
         chance = self.failure_probability / (2 * count * rows)
-        return rows + 1 + math.ceil(self.scale(share, count) * float(norm.isf(chance)))
+        return rows + 1 + math.ceil(self.scale(share, count) * float(scipy.stats.norm.isf(chance)))
 
     def choice_scale(self, share: float, count: int) -> float:
         """Parameter of each of ``count`` exponential mechanisms: chances go by exp(score/it)."""

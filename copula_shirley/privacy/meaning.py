@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from scipy.optimize import minimize_scalar
+import scipy
 
 from copula_shirley.errors import SettingError
 from copula_shirley.privacy.zcdp import log_delta
@@ -102,5 +102,5 @@ def _zcdp_bound(false_positives: float, rho: float, failing: float) -> float:
     found = [_bound(false_positives, epsilon, delta + failing) for epsilon, delta in curve]
     best = min(range(POINTS), key=lambda i: found[i])
     low, high = curve[max(best - 1, 0)][0], curve[min(best + 1, POINTS - 1)][0]
-    finer = minimize_scalar(at, bounds=(low, high), method="bounded")
+    finer = scipy.optimize.minimize_scalar(at, bounds=(low, high), method="bounded")
     return float(min(found[best], finer.fun))

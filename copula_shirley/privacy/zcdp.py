@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from scipy.optimize import brentq, minimize_scalar
+import scipy
 
 from copula_shirley.errors import SettingError
 
@@ -35,7 +35,9 @@ def log_delta(rho: float, epsilon: float) -> float:
         alpha = 1 + order
         return order * (alpha * rho - epsilon) - log_order + alpha * (log_order - math.log1p(order))
 
-    best = minimize_scalar(at, bounds=ORDERS, method="bounded", options={"xatol": 1e-10})
+    best = scipy.optimize.minimize_scalar(
+        at, bounds=ORDERS, method="bounded", options={"xatol": 1e-10}
+    )
     # any order is a valid bound, so an inexact minimum errs on the safe side
     return float(min(best.fun, 0.0))
 
@@ -55,7 +57,9 @@ def epsilon_of(rho: float, delta: float) -> float:
     high = rho + 2 * math.sqrt(rho * -goal)  # Bun and Steinke 2016, proposition 1.3
     if log_delta(rho, 0.0) <= goal:
         return 0.0
-    found = float(brentq(lambda e: log_delta(rho, e) - goal, 0.0, high, xtol=1e-14, rtol=1e-14))
+    found = float(
+        scipy.optimize.brentq(lambda e: log_delta(rho, e) - goal, 0.0, high, xtol=1e-14, rtol=1e-14)
+    )
     while log_delta(rho, found) > goal:  # rounding of the root
         found *= 1 + 1e-12
     return found

@@ -76,10 +76,10 @@ class PrivateVine(Generator):
         noise leaves room for it.
     families : bool
         Parametric pair copulas take part in the choice, for pairs of ordered columns.
-    tilt : bool
+    reweight : bool
         Measure tables beyond the vine and bring drawn rows nearer to them.
-    domain : {"declared", "private"}
-        Where bounds and categories come from. "private" buys those of columns that the schema
+    domain : {"declared", "measured"}
+        Where bounds and categories come from. "measured" buys those of columns that the schema
         marks as private, with a tenth of the budget (``copula_shirley.private_vine.domain``); the
         kinds
         are still declared, say by ``Schema.of_kinds``. It buys those of drafted columns, too, and
@@ -108,6 +108,8 @@ class PrivateVine(Generator):
 
     name: ClassVar[str] = "private-vine"
     exact_noise: ClassVar[bool] = True
+    RENAMED: ClassVar[Mapping[str, str]] = {"tilt": "reweight"}
+    RENAMED_VALUES: ClassVar[Mapping[tuple[str, Any], Any]] = {("domain", "private"): "measured"}
     transcript_: Transcript
     #: How the columns are stored whose domain is bought; set by ``fit``.
     _stored: Mapping[str, Storage] = MappingProxyType({})
@@ -121,8 +123,8 @@ class PrivateVine(Generator):
         target: str | None = None,
         truncation: int | Literal["auto"] | None = "auto",
         families: bool = True,
-        tilt: bool = True,
-        domain: Literal["declared", "private"] = "declared",
+        reweight: bool = True,
+        domain: Literal["declared", "measured"] = "declared",
         on_unknown: OnUnknown = "refuse",
         random_state: RandomState = None,
     ) -> None:
@@ -132,7 +134,7 @@ class PrivateVine(Generator):
         self.target = target
         self.truncation = truncation
         self.families = families
-        self.tilt = tilt
+        self.reweight = reweight
         self.domain = domain
         self.on_unknown = on_unknown
         self.random_state = random_state
@@ -143,11 +145,11 @@ class PrivateVine(Generator):
         self, table: pd.DataFrame, schema: Schema | None = None, *, progress: Progress | None = None
     ) -> PrivateVine:
         """Fit the vine; without a schema the domain must be bought, as it must not be read off."""
-        if schema is None and self.domain != "private":
+        if schema is None and self.domain != "measured":
             raise SchemaError(
                 "schema (None) must be a Schema: bounds and categories read off the rows are not "
                 "private. Declare one, or declare the kinds (Schema.of_kinds) and buy the rest "
-                "with domain='private', or accept Schema.draft(table), which the ledger will call "
+                "with domain='measured', or accept Schema.draft(table), which the ledger will call "
                 "unprotected"
             )
         return super().fit(
@@ -174,13 +176,13 @@ class PrivateVine(Generator):
             raise SettingError(
                 f"truncation ({self.truncation!r}) must be a positive whole number, 'auto' or None"
             )
-        for setting in ("families", "tilt"):
+        for setting in ("families", "reweight"):
             if not isinstance(getattr(self, setting), bool):
                 raise SettingError(f"{setting} ({getattr(self, setting)!r}) must be true or false")
         if self.on_unknown not in ("refuse", "clip"):
             raise SettingError(f"on_unknown ({self.on_unknown!r}) must be refuse or clip")
-        if self.domain not in ("declared", "private"):
-            raise SettingError(f"domain ({self.domain!r}) must be declared or private")
+        if self.domain not in ("declared", "measured"):
+            raise SettingError(f"domain ({self.domain!r}) must be declared or measured")
         self._check_target(schema)
 
     def _check_target(self, schema: Schema) -> None:
@@ -198,7 +200,7 @@ class PrivateVine(Generator):
                 )
 
     def _to_buy(self, schema: Schema) -> tuple[str, ...]:
-        if self.domain != "private":
+        if self.domain != "measured":
             return ()
         return tuple(c.name for c in schema if c.provenance != "declared")
 
@@ -280,7 +282,7 @@ class PrivateVine(Generator):
             target=self.target,
             truncation=trees,
             families=self.families if families is None else families,
-            tilted=self.tilt,
+            tilted=self.reweight,
             noise=self._noise(schema),
             share=1.0 - SHARE if self._stored or self._to_buy(schema) else 1.0,
             pool_seed=pool_seed,

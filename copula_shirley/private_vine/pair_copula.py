@@ -11,13 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyvinecopulib as pv
 from numpy.typing import NDArray
 
+from copula_shirley.lazy import LazyModule
 from copula_shirley.schema.domain import FloatArray
+
+if TYPE_CHECKING:
+    import pyvinecopulib as pv
+else:
+    pv = LazyModule("pyvinecopulib")
 
 #: Cells along each axis of a tabulated family.
 FINE = 48

@@ -184,6 +184,6 @@ def _notes(stages: pd.DataFrame, schema: Schema) -> list[str]:
         notes.append(
             f"The domain of {len(schema.drafted)} columns was drafted from data; nothing is proved "
             "of a fit unless it is declared, or its kind alone is (provenance: private) and the "
-            "rest is bought (domain='private')."
+            "rest is bought (domain='measured')."
         )
     return notes

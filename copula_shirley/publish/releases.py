@@ -242,7 +242,7 @@ class ReleaseLedger:
             raise BudgetError(
                 f"releases: kind and domain of column {schema.drafted[0]!r} were drafted from the "
                 "data, so nothing is proved; declare them, or the kind alone with provenance "
-                "private, and buy the rest with domain 'private'"
+                "private, and buy the rest with domain 'measured'"
             )
         left = [column.name for column in schema.left_out if column.provenance == "drafted"]
         if left:

@@ -501,7 +501,7 @@ def check_closed(column: Column) -> None:
         what = "categories" if column.kind == "categorical" else "minimum and maximum"
         raise SchemaError(
             f"column {column.name!r}: {what} (None) must be declared, or bought by "
-            "PrivateVine(domain='private')"
+            "PrivateVine(domain='measured')"
         )
 
 

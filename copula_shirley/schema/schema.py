@@ -98,7 +98,7 @@ class Column:
     provenance : {"declared", "drafted", "private"}
         Where kind and domain came from: documentation; the data; or, with "private", the kind
         from documentation and bounds and categories from noisy counts that are paid for
-        (``PrivateVine(domain="private")``). Before they are bought such a column may be *open*:
+        (``PrivateVine(domain="measured")``). Before they are bought such a column may be *open*:
         without categories, or without minimum and maximum.
     source : str, optional
         Where a declared domain is known from, such as ``"codebook 2019, p. 4"``.
@@ -667,7 +667,7 @@ class Schema:
         """Describe a table by the kinds of its columns alone.
 
         Bounds, categories and whether values may be missing are bought by
-        ``PrivateVine(domain="private")``.
+        ``PrivateVine(domain="measured")``.
 
         Examples
         --------
@@ -759,7 +759,7 @@ DRAFT_NOTE = f"""\
 #   'provenance: declared' and where you know them from, such as 'source: codebook 2019, p. 4'.
 #   Values that are still those of the 'draft' digest are refused as declared without a source.
 # - Bounds and categories that you do not know: 'provenance: private' with only the kind:
-#   PrivateVine with --domain private buys the bounds and categories.
+#   PrivateVine with --domain measured buys the bounds and categories.
 # - What stays 'drafted' is a fact about the rows: nothing is proved of a release that rests on it.
 # Categories that fewer than {identifiers.RARE} rows have are not listed, since they may be those of
 # one person; while the column is drafted they count as its 'other' category.

@@ -23,6 +23,7 @@ from scipy.stats import norm
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files.archive import parse_json
 from copula_shirley.schema.domain import FloatArray
+from copula_shirley.trees import family_name
 
 Truncation = int | str | None
 Progress = Callable[[str, float], None]
@@ -79,11 +80,6 @@ class VineSettings:
     def workers(self) -> int:
         """Number of threads; by default one per core."""
         return self.threads or os.cpu_count() or 1
-
-
-def family_name(family: Any) -> str:
-    """The name of a family, as pyvinecopulib writes it in Python."""
-    return str(family).rpartition(".")[2]
 
 
 def family_set(families: str | Sequence[str]) -> list[Any]:

@@ -120,7 +120,7 @@ def test_what_a_draft_leaves_open_is_bought(
         file.write("x,law,12.5,True,low,1\n")
     assert shirley(monkeypatch, "fit data.csv --schema draft.yaml -q -o model.shirley") == 2
     assert "'age': provenance (private) means" in capsys.readouterr().err
-    words = "fit data.csv --schema draft.yaml --domain private --epsilon 50 -q -o model.shirley"
+    words = "fit data.csv --schema draft.yaml --domain measured --epsilon 50 -q -o model.shirley"
     assert shirley(monkeypatch, words) == 0
     capsys.readouterr()
     assert shirley(monkeypatch, "inspect model.shirley --json") == 0
@@ -167,7 +167,7 @@ def test_a_plan_reads_no_row(
         (f"{FIT} --domain public", "domain ('public')"),
         (f"{FIT} --delta 1", "delta (1.0)"),
         ("fit data.csv -o m.shirley", "schema (None)"),
-        ("fit data.csv --domain private -o m.shirley", "schema (None)"),
+        ("fit data.csv --domain measured -o m.shirley", "schema (None)"),
     ],
 )
 def test_wrong_words(

@@ -93,7 +93,7 @@ def know_the_kinds() -> None:
 
 def test_bought_domains_need_no_flag_where_kinds_are_known(shirley: Shirley) -> None:
     drafted(shirley)
-    words = "synthesize data.csv --schema schema.yaml --domain private --epsilon 9 -q -o out.csv"
+    words = "synthesize data.csv --schema schema.yaml --domain measured --epsilon 9 -q -o out.csv"
     code, _, errors = shirley(words)
     assert code == 2 and "provenance: private where you know the kind" in errors
     know_the_kinds()
@@ -107,7 +107,7 @@ def test_what_is_accepted_is_red_also_when_quiet(shirley: Shirley) -> None:
     code, out, errors = shirley(f"synthesize data.csv {accepted} -o out.csv")
     assert (code, out) == (0, "")
     assert errors.startswith("NOT PROTECTED: nothing is proved about the privacy of out.csv")
-    assert "'ward', 'age'" in errors and "--domain private" in errors
+    assert "'ward', 'age'" in errors and "--domain measured" in errors
     assert "ecret" not in Path("out.csv").read_text(encoding="utf-8")
     assert read_page(Path("out.csv.card.html"))["card"]["words"]["verdict"] == "nothing proved"
     # the saved model needs the flag again
@@ -161,6 +161,6 @@ def test_drafted_rows_of_a_person_need_the_flag(shirley: Shirley) -> None:
 def test_the_label_tells_cells_and_what_was_left_out(shirley: Shirley) -> None:
     drafted(shirley)
     know_the_kinds()
-    words = "synthesize data.csv --schema schema.yaml --domain private --epsilon 9 -o out.csv"
+    words = "synthesize data.csv --schema schema.yaml --domain measured --epsilon 9 -o out.csv"
     errors = " ".join(shirley(words)[2].replace("│", " ").split())
     assert "cells ward " in errors and "left out email: by its name it holds e-mail" in errors

@@ -205,7 +205,7 @@ def test_the_margins_of_a_whole_fit_are_charged_what_they_show() -> None:
 
     600 test runs: 2.12 of mu 2.39 is expected with a standard error of 0.09, 2.2 above 80 %.
     """
-    settings: dict[str, Any] = {"epsilon": 30.0, "tilt": False, "families": False}
+    settings: dict[str, Any] = {"epsilon": 30.0, "reweight": False, "families": False}
     make = lambda seed: PrivateVine(random_state=seed, truncation=1, **settings)  # noqa: E731
     pair = built_in("duplicates", "add-remove")
     spends = make(0).fit(pair.first, pair.schema).ledger_.spends

@@ -66,7 +66,7 @@ GOOD: list[tuple[str, dict[str, Any]]] = [
     ("private-vine", {"epsilon": 100.0}),
     ("private-vine", {"target": "rich", "neighbours": "replace-one"}),
     ("private-vine", {"delta": 0.0, "truncation": 1, "epsilon": 8.0}),
-    ("private-vine", {"tilt": False, "families": False, "epsilon": 0.1}),
+    ("private-vine", {"reweight": False, "families": False, "epsilon": 0.1}),
     ("uniform", {}),
 ]
 

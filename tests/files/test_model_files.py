@@ -38,7 +38,7 @@ GENERATORS: dict[str, Callable[[], Any]] = {
         accounting="honest", encoder="ordinal", discrete=True, random_state=0, **QUICK
     ),
     "private-vine": lambda: PrivateVine(random_state=0),
-    "private-domain": lambda: PrivateVine(epsilon=8.0, domain="private", random_state=0),
+    "private-domain": lambda: PrivateVine(epsilon=8.0, domain="measured", random_state=0),
     "dp-copula": lambda: DPCopula(random_state=0),
     "dp-histogram": lambda: DPHistogram(random_state=0),
     "privbayes": lambda: PrivBayes(random_state=0),

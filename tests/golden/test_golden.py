@@ -127,24 +127,24 @@ CASES: dict[str, Case] = {
     "vine noise off": vine(epsilon=None),
     "vine truncation 2": vine(truncation=2, epsilon=20.0),
     "vine all trees": vine(truncation=None, epsilon=20.0),
-    "vine no families no tilt": vine(families=False, tilt=False, epsilon=20.0),
+    "vine no families no tilt": vine(families=False, reweight=False, epsilon=20.0),
     "vine private domain": vine(
-        Schema.of_kinds(KINDS), domain="private", epsilon=8.0, delta=1e-3, given={"active": True}
+        Schema.of_kinds(KINDS), domain="measured", epsilon=8.0, delta=1e-3, given={"active": True}
     ),
     "vine private domain person target": vine(
         Schema.of_kinds(KINDS, person="who", max_rows=3),
-        domain="private",
+        domain="measured",
         epsilon=8.0,
         delta=1e-3,
         target="rich",
     ),
     "vine private domain pure": vine(
         Schema((*FEW[:2], Column("income", "continuous", provenance="private"), FEW[3])),
-        domain="private",
+        domain="measured",
         epsilon=4.0,
         delta=0,
     ),
-    "vine private domain without schema": vine(None, domain="private", epsilon=8.0, delta=1e-3),
+    "vine private domain without schema": vine(None, domain="measured", epsilon=8.0, delta=1e-3),
     "vine left out": vine(Schema.from_dict({**FOUR.to_dict(), "left_out": LEFT_OUT})),
     # CopulaShirley
     **{

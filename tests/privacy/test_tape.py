@@ -212,9 +212,9 @@ def test_bought_categories_are_one_answer() -> None:
     table = pd.DataFrame({"job": ["arts", "farm"] * 200})
     other = pd.DataFrame({"job": ["arts", "farm"] * 200 + ["diver"]})
     with recording() as tape:
-        one = PrivateVine(8.0, 1e-3, domain="private", random_state=0).fit(table)
+        one = PrivateVine(8.0, 1e-3, domain="measured", random_state=0).fit(table)
     with replaying(tape) as again:
-        two = PrivateVine(8.0, 1e-3, domain="private", random_state=0).fit(other)
+        two = PrivateVine(8.0, 1e-3, domain="measured", random_state=0).fit(other)
     assert again.departure is None and tape.requests[0].kind == "discovery"
     assert tape.questions == again.questions
     assert one.ledger_.to_dict() == two.ledger_.to_dict() and one.schema_ == two.schema_

@@ -24,16 +24,16 @@ def test_the_plan_is_what_a_fit_charges(people: pd.DataFrame, people_schema: Sch
 
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 100.0])
 @pytest.mark.parametrize("delta", [0, 1e-9])
-@pytest.mark.parametrize("domain", ["declared", "private"])
+@pytest.mark.parametrize("domain", ["declared", "measured"])
 def test_shares_sum_to_one(
     people_schema: Schema, epsilon: float, delta: float, domain: str
 ) -> None:
     schema = people_schema
-    if domain == "private":
+    if domain == "measured":
         schema = Schema((Column("x", "integer", minimum=0, maximum=1, provenance="drafted"),))
     planned = plan(schema, 10_000, epsilon, delta, domain=domain)
     assert planned.stages["share"].sum() == pytest.approx(1, abs=1e-9)
-    assert ("domain" in set(planned.stages["stage"])) == (domain == "private")
+    assert ("domain" in set(planned.stages["stage"])) == (domain == "measured")
     assert planned.seconds > 0 and "MB" in str(planned)
 
 

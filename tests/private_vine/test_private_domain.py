@@ -113,21 +113,21 @@ def test_one_row_does_not_change_how_other_dates_are_read(
 @pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01", "1500-06-01"])
 def test_dates_far_from_now_are_clipped(day: str) -> None:
     table = pd.DataFrame({"x": pd.Series([np.datetime64(day, "us")] * 500), "b": range(500)})
-    model = PrivateVine(5.0, 1e-6, domain="private", random_state=0).fit(table)
+    model = PrivateVine(5.0, 1e-6, domain="measured", random_state=0).fit(table)
     model.schema_.validate(model.sample(20))
 
 
 def test_a_bought_column_of_microseconds_draws_what_its_schema_takes() -> None:
     rng = np.random.default_rng(0)
     moments = np.datetime64("2020-01-01", "us") + rng.integers(0, 10**13, 500)
-    model = PrivateVine(20.0, 1e-6, domain="private", random_state=0).fit(
+    model = PrivateVine(20.0, 1e-6, domain="measured", random_state=0).fit(
         pd.DataFrame({"x": moments})
     )
     assert model.schema_["x"].resolution == "1us"
     model.schema_.validate(model.sample(200))
 
 
-@pytest.mark.parametrize("domain", ["declared", "private"])
+@pytest.mark.parametrize("domain", ["declared", "measured"])
 def test_dates_with_an_offset_are_written_as_they_are_read(domain: str, tmp_path: Path) -> None:
     text_format = "%Y-%m-%dT%H:%M:%S%z"
     texts = [f"2020-0{1 + i % 9}-11T00:00:00+0000" for i in range(900)]
@@ -150,7 +150,7 @@ def test_dates_with_an_offset_are_written_as_they_are_read(domain: str, tmp_path
 def test_a_bought_target_of_many_classes_is_loaded_again(tmp_path: Path) -> None:
     labels = [None if i % 9 == 0 else f"c{i % 41}" for i in range(3000)]
     table = pd.DataFrame({"x": labels, "b": np.arange(3000) % 50})
-    model = PrivateVine(50.0, 1e-6, domain="private", target="x", random_state=0).fit(table)
+    model = PrivateVine(50.0, 1e-6, domain="measured", target="x", random_state=0).fit(table)
     model.save(tmp_path / "model")
     load(tmp_path / "model")
 
@@ -257,7 +257,7 @@ def kinds_of(table: pd.DataFrame) -> Schema:
 @pytest.fixture
 def bought(people: pd.DataFrame) -> PrivateVine:
     table = pd.concat([people] * 10, ignore_index=True)
-    return PrivateVine(20.0, domain="private", target="rich", random_state=0).fit(
+    return PrivateVine(20.0, domain="measured", target="rich", random_state=0).fit(
         table, kinds_of(table)
     )
 
@@ -291,7 +291,7 @@ def test_a_bought_domain_is_saved_and_replayed(bought: PrivateVine, tmp_path: Pa
 
 def test_a_rare_category_is_not_shown(people: pd.DataFrame, tmp_path: Path) -> None:
     table = people.assign(job=["a most secret job", *people["job"][1:]])
-    model = PrivateVine(2.0, domain="private", random_state=0).fit(table)
+    model = PrivateVine(2.0, domain="measured", random_state=0).fit(table)
     assert "a most secret job" not in model.schema_["job"].categories
     path = tmp_path / "model"
     model.save(path)
@@ -301,7 +301,7 @@ def test_a_rare_category_is_not_shown(people: pd.DataFrame, tmp_path: Path) -> N
 def test_declared_columns_stay_declared(people: pd.DataFrame, people_schema: Schema) -> None:
     kinds = kinds_of(people)
     mixed = Schema(tuple(people_schema[c.name] if c.name == "age" else c for c in kinds))
-    model = PrivateVine(2.0, domain="private", random_state=0).fit(people, mixed)
+    model = PrivateVine(2.0, domain="measured", random_state=0).fit(people, mixed)
     assert model.ledger_.domains["age"] == "declared"
     assert model.schema_["age"] == people_schema["age"]
     assert model.ledger_.domains["job"] == "private" and not model.ledger_.unprotected
@@ -314,17 +314,17 @@ def test_one_missing_value_does_not_change_what_is_asked(people: pd.DataFrame, n
     if n:
         table = table.astype(float)
         table.loc[: n - 1, "age"] = np.nan
-    model = PrivateVine(1.0, domain="private", random_state=0).fit(table)
+    model = PrivateVine(1.0, domain="measured", random_state=0).fit(table)
     assert model.schema_["age"].kind == "integer"
     assert model.dtypes_ == {"age": "int64", "rich": "int64"}
 
 
 def test_categories_need_a_delta(people: pd.DataFrame) -> None:
-    model = PrivateVine(1.0, 0, domain="private")
+    model = PrivateVine(1.0, 0, domain="measured")
     with pytest.raises(SettingError, match=r"delta \(0\).*'job'"):
         model.fit(people)
     assert not hasattr(model, "ledger_")
-    PrivateVine(5.0, 0, domain="private", random_state=0).fit(people[["age", "income"]])
+    PrivateVine(5.0, 0, domain="measured", random_state=0).fit(people[["age", "income"]])
 
 
 def test_a_refused_refit_leaves_the_model_as_it_was(
@@ -341,8 +341,8 @@ def test_a_refused_refit_leaves_the_model_as_it_was(
 def test_a_plan_knows_what_a_bought_domain_takes_of_delta() -> None:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"x": rng.choice(["a", "b"], 500), "y": rng.choice(["c", "d"], 500)})
-    planned = plan(undeclared(table), 500, 1.0, domain="private").stages
-    fitted = PrivateVine(1.0, domain="private", random_state=0).fit(table)
+    planned = plan(undeclared(table), 500, 1.0, domain="measured").stages
+    fitted = PrivateVine(1.0, domain="measured", random_state=0).fit(table)
     size = next(q for q in fitted.transcript_.queries if q["stage"] == "size")
     row = planned[planned["stage"] == "size"].iloc[0]
     assert row["noise"] == pytest.approx(size["sigma"])

@@ -47,7 +47,7 @@ PUBLIC = Schema((Column("a", "boolean"), Column("many", "categorical", categorie
         *(("neighbours", v) for v in ("add", None, 1)),
         *(("truncation", v) for v in (0, -1, 1.5, "all", True)),
         *(("families", v) for v in ("yes", 1, None)),
-        *(("tilt", v) for v in ("yes", 0, None)),
+        *(("reweight", v) for v in ("yes", 0, None)),
         ("target", "many"),
         ("target", "nowhere"),
         ("target", 3),
@@ -183,7 +183,9 @@ def test_many_trees_have_a_share_each() -> None:
     coin = rng.random(4000) < 0.5
     table = pd.DataFrame({name: coin ^ (rng.random(4000) < 0.2) for name in names})
     schema = Schema(tuple(Column(name, "boolean") for name in names))
-    model = PrivateVine(100.0, 0.0, truncation=None, tilt=False, random_state=1).fit(table, schema)
+    model = PrivateVine(100.0, 0.0, truncation=None, reweight=False, random_state=1).fit(
+        table, schema
+    )
     assert model.ledger_.spent.epsilon == pytest.approx(100)
 
 

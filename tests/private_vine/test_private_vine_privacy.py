@@ -83,7 +83,7 @@ def problems(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema, dict[str, Any]]:
         "neighbours": draw(st.sampled_from(NEIGHBOURS)),
         "truncation": draw(st.sampled_from([1, 2, None, "auto"])),
         "target": draw(st.sampled_from([None, *few])),
-        "tilt": draw(st.sampled_from([True, True, False])),
+        "reweight": draw(st.sampled_from([True, True, False])),
         "families": draw(st.booleans()),
         "random_state": draw(st.integers(0, 99)),
     }
@@ -255,7 +255,7 @@ ODD = {
 SETTINGS = {
     "rich": {"epsilon": 300.0, "target": "y"},
     "no target": {"epsilon": 300.0, "truncation": None},
-    "pure": {"epsilon": 100.0, "delta": 0.0, "tilt": False},
+    "pure": {"epsilon": 100.0, "delta": 0.0, "reweight": False},
     "poor": {"epsilon": 0.1},
     "no noise": {"epsilon": None, "target": "y"},
 }

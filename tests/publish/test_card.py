@@ -112,10 +112,10 @@ def test_drafted_and_bought_domains_are_told() -> None:
     assert {c["domain"] for c in drafted["columns"]} == {"drafted"}
     assert "drafted" in " ".join(drafted["words"]["warnings"])
     kinds = Schema.of_kinds({c.name: c.kind for c in SCHEMA})
-    bought = PrivateVine(4.0, 1e-6, domain="private").fit(table, kinds).card()
+    bought = PrivateVine(4.0, 1e-6, domain="measured").fit(table, kinds).card()
     assert {c["domain"] for c in bought["columns"]} == {"private"}
     assert ">bought</td>" in card_html(bought) and bought["words"]["verdict"] == "proved"
-    stored = PrivateVine(4.0, 1e-6, domain="private").fit(table).card()
+    stored = PrivateVine(4.0, 1e-6, domain="measured").fit(table).card()
     assert stored["words"]["verdict"] == "nothing proved"
     assert "kind was read off the data" in " ".join(stored["words"]["warnings"])
 

@@ -151,7 +151,7 @@ LEFT = Schema(SCHEMA.columns, left_out=(LeftOut("mail", provenance="drafted"),))
         (lambda: PrivateVine(None), SCHEMA, "no budget"),
         (lambda: PrivateVine(1.0, random_state=0), SCHEMA, "seeded"),
         (lambda: PrivateVine(1.0), DRAFTED, "'age' were drafted"),
-        (lambda: PrivateVine(1.0, domain="private"), DRAFTED, "'age' were drafted"),
+        (lambda: PrivateVine(1.0, domain="measured"), DRAFTED, "'age' were drafted"),
         (lambda: PrivateVine(1.0, neighbours="replace-one"), SCHEMA, "neighbours"),
         (lambda: PrivateVine(1.0), PERSON, "unit"),
         (lambda: PrivateVine(1.0), LEFT, "'mail' is left out was drafted"),
@@ -170,7 +170,7 @@ def test_what_does_not_add_up_is_refused(
 
 def test_a_bought_domain_is_no_drafted_one(path: Path) -> None:
     kinds = Schema.of_kinds({c.name: c.kind for c in DRAFTED})
-    with ReleaseLedger.open(path).reserve(PrivateVine(1.0, domain="private"), kinds) as r:
+    with ReleaseLedger.open(path).reserve(PrivateVine(1.0, domain="measured"), kinds) as r:
         r.fit(rows())
     (release,) = ReleaseLedger.open(path).releases
     assert release.cost.failing == pytest.approx(1e-10) and release.state == "settled"

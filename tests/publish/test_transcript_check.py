@@ -151,13 +151,13 @@ def test_true_models_are_not_suspected() -> None:
             "epsilon": float(rng.choice([0.05, 0.3, 1, 3, 10])),
             "delta": float(rng.choice([0, 1e-9])),
             "target": "c2" if len(schema) > 2 and rng.random() < 0.4 else None,
-            "tilt": bool(rng.random() < 0.8),
+            "reweight": bool(rng.random() < 0.8),
             "neighbours": str(rng.choice(["add-remove", "replace-one"])),
             "random_state": seed,
         }
         declared: Schema | None = schema
         if rng.random() < 0.15:
-            settings |= {"domain": "private", "delta": 1e-6}
+            settings |= {"domain": "measured", "delta": 1e-6}
             declared = None
         elif rng.random() < 0.2:
             declared = Schema(schema.columns, person="who", max_rows=4)

@@ -88,14 +88,14 @@ def test_true_models_fit(name: str, epsilon: float | None, tmp_path: Path) -> No
     "chosen",
     [
         {"delta": 0.0},
-        {"domain": "private", "delta": 1e-6, "epsilon": 3.0},
+        {"domain": "measured", "delta": 1e-6, "epsilon": 3.0},
         {"neighbours": "replace-one", "random_state": 4},
         {"truncation": None, "families": False},
-        {"epsilon": 30.0, "tilt": False},
+        {"epsilon": 30.0, "reweight": False},
     ],
 )
 def test_true_vines_fit(chosen: dict[str, Any], tmp_path: Path) -> None:
-    schema = None if chosen.get("domain") == "private" else SCHEMA
+    schema = None if chosen.get("domain") == "measured" else SCHEMA
     model = PrivateVine(**{"epsilon": 1.0, **chosen}).fit(rows(900), schema)
     model.save(tmp_path / "m")
     assert verify_file(tmp_path / "m").faults == []
@@ -336,7 +336,7 @@ def test_restated_noise_is_not_the_noise_that_is_there(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     wide = pd.DataFrame({f"c{j}": rng.random(300) < 0.5 for j in range(25)})
     schema = Schema(tuple(Column(name, "boolean") for name in wide))
-    model = PrivateVine(before, delta, tilt=False, random_state=5).fit(wide, schema)
+    model = PrivateVine(before, delta, reweight=False, random_state=5).fit(wide, schema)
     stages = {query["stage"] for query in model.transcript_.queries}
     assert stages == {"size", "margins"}
     model.save(tmp_path / "true")

@@ -196,7 +196,7 @@ def test_a_bought_domain_sees_one_row_more_as_one_row_more(
         rows.to_csv(tmp_path / "t.csv", index=False)
         return read_table(tmp_path / "t.csv", schema, missing)
 
-    fit = {"epsilon": 8.0, "delta": 1e-6, "domain": "private", "random_state": 1}
+    fit = {"epsilon": 8.0, "delta": 1e-6, "domain": "measured", "random_state": 1}
     with tape.recording() as record:
         one = PrivateVine(**fit).fit(table(values), schema)
     with tape.replaying(record) as again:
@@ -217,19 +217,19 @@ def test_a_bought_domain_sees_one_row_more_as_one_row_more(
 def test_kinds_that_nobody_declared_are_unprotected() -> None:
     """One "007" makes a column of whole numbers categorical."""
     table = pd.DataFrame({"x": [1, 2, 3] * 100})
-    model = PrivateVine(domain="private").fit(table)
+    model = PrivateVine(domain="measured").fit(table)
     assert model.ledger_.proved is None
     assert {(u.stage, u.what) for u in model.ledger_.unprotected} == {("domain", "x")}
-    declared = PrivateVine(domain="private").fit(table, Schema.of_kinds({"x": "integer"}))
+    declared = PrivateVine(domain="measured").fit(table, Schema.of_kinds({"x": "integer"}))
     assert declared.ledger_.proved is not None
 
 
 def test_a_drafted_kind_is_unprotected_though_its_bounds_are_bought() -> None:
     table = pd.DataFrame({"x": [1, 2, 3] * 100})
-    model = PrivateVine(domain="private").fit(table, Schema.draft(table))
+    model = PrivateVine(domain="measured").fit(table, Schema.draft(table))
     assert model.ledger_.domains == {"x": "drafted"} and model.ledger_.proved is None
     # nor does the schema of the model forget it
-    again = PrivateVine(domain="private").fit(table, Schema.from_yaml(model.schema_.to_yaml()))
+    again = PrivateVine(domain="measured").fit(table, Schema.from_yaml(model.schema_.to_yaml()))
     assert again.ledger_.proved is None
 
 
@@ -364,7 +364,7 @@ def test_numbers_that_a_reader_made_of_texts_are_found() -> None:
 
 def test_two_fits_of_one_object_at_once_are_refused() -> None:
     table, schema = pd.DataFrame({"x": [1, 2] * 50}), Schema.of_kinds({"x": "integer"})
-    model = PrivateVine(domain="private", random_state=0)
+    model = PrivateVine(domain="measured", random_state=0)
 
     def again(*_: Any) -> None:
         with pytest.raises(SettingError, match="is being fitted"):

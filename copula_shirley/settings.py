@@ -1,0 +1,128 @@
+"""Settings of a class as scikit-learn keeps them, without its import, which takes a second.
+
+Settings are the keyword arguments of ``__init__``, stored untouched under their names. So
+``sklearn.base.clone``, ``get_params`` and ``set_params`` work as with every estimator.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from functools import wraps
+from typing import Any, ClassVar, Self
+
+from copula_shirley.errors import SettingError
+
+
+class Settings:
+    """Base of what has settings; its ``repr`` shows those that are not the defaults.
+
+    Attributes
+    ----------
+    RENAMED : dict
+        Old names of settings and their new ones. Old names are still taken, with a
+        DeprecationWarning, for one version. A saved model may use them for good.
+    RENAMED_VALUES : dict
+        The same for values: ``{("domain", "private"): "measured"}``.
+
+    Examples
+    --------
+    >>> class Model(Settings):
+    ...     def __init__(self, depth: int = 1, name: str = "oak") -> None:
+    ...         self.depth, self.name = depth, name
+    >>> Model(depth=2)
+    Model(depth=2)
+    >>> Model().set_params(name="elm").get_params()
+    {'depth': 1, 'name': 'elm'}
+    """
+
+    RENAMED: ClassVar[Mapping[str, str]] = {}
+    RENAMED_VALUES: ClassVar[Mapping[tuple[str, Any], Any]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls) and (cls.RENAMED or cls.RENAMED_VALUES):
+            cls.__init__ = _taking_old_names(cls.__init__)  # type: ignore[method-assign]
+        for old, new in cls.RENAMED.items():
+            setattr(cls, old, property(_old_attribute(old, new)))
+
+    @classmethod
+    def modern(cls, settings: Mapping[str, Any], *, warn: bool = False) -> dict[str, Any]:
+        """Settings with new names and values in place of old ones."""
+        found = {}
+        for name, value in settings.items():
+            new = cls.RENAMED.get(name, name)
+            said = value
+            if isinstance(value, str):
+                said = cls.RENAMED_VALUES.get((new, value), value)
+            if warn and new != name:
+                _warn(name, new)
+            if warn and said is not value:
+                _warn(f"{new}={value!r}", f"{new}={said!r}")
+            found[new] = said
+        return found
+
+    @classmethod
+    def setting_names(cls) -> list[str]:
+        """Names of all settings, in the order of ``__init__``."""
+        return [p.name for p in _parameters(cls)]
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """The names, as scikit-learn asks for them."""
+        return sorted(cls.setting_names())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All settings by name."""
+        return {name: getattr(self, name) for name in self._get_param_names()}
+
+    def set_params(self, **settings: Any) -> Self:
+        """Change some settings; the next fit uses them."""
+        known = self.setting_names()
+        for name, value in self.modern(settings, warn=True).items():
+            if name not in known:
+                raise SettingError(
+                    f"{name} is no setting of {type(self).__name__}; it has {', '.join(known)}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        """Another object with the same settings, and nothing else."""
+        return type(self)(**deepcopy(self.get_params()))
+
+    def __repr__(self) -> str:
+        pairs = [(p.name, getattr(self, p.name), p.default) for p in _parameters(type(self))]
+        changed = [f"{name}={value!r}" for name, value, usual in pairs if not _same(value, usual)]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def _parameters(cls: type[Settings]) -> list[inspect.Parameter]:
+    found = inspect.signature(cls).parameters.values()
+    return [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+
+
+def _taking_old_names(init: Callable[..., None]) -> Callable[..., None]:
+    @wraps(init)  # signatures are read off the wrapped one
+    def wrapped(self: Settings, *args: Any, **settings: Any) -> None:
+        init(self, *args, **self.modern(settings, warn=True))
+
+    return wrapped
+
+
+def _old_attribute(old: str, new: str) -> Callable[[Settings], Any]:
+    def read(self: Settings) -> Any:
+        _warn(old, new)
+        return getattr(self, new)
+
+    return read
+
+
+def _same(value: Any, usual: Any) -> bool:
+    return value is usual or (type(value) is type(usual) and repr(value) == repr(usual))
+
+
+def _warn(old: str, new: str) -> None:
+    warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=4)
