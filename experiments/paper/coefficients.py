@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pandas as pd
+
+from copula_shirley.experiments.datasets import load_dataset
 
 #: The columns of table 5.2.
 PAIRS = ("A-B", "A-C", "A-D", "A-E", "A-F", "A<0, F", "A>0, F")
@@ -30,6 +33,12 @@ def coefficients(table: pd.DataFrame) -> list[float]:
     pairs = [(table, other) for other in "BCDEF"]
     halves = [(table[table["A"] < 0], "F"), (table[table["A"] > 0], "F")]
     return [_spearman(rows["A"], rows[other]) for rows, other in pairs + halves]
+
+
+@cache
+def reference() -> tuple[float, ...]:
+    """The seven coefficients of the made set itself."""
+    return tuple(coefficients(load_dataset("made").table))
 
 
 def _spearman(first: pd.Series[float], second: pd.Series[float]) -> float:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from copula_shirley.experiments.paper.claims import Verdict
 from copula_shirley.experiments.paper.figures import dataset_of
-from copula_shirley.experiments.paper.findings import Verdict
 from copula_shirley.experiments.paper.printed import EXPERIMENTS, STAND_IN, TITLES
 from copula_shirley.experiments.paper.scores import Scores
 from copula_shirley.experiments.paper.tables import failures, origins, table_of_models

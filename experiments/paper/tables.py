@@ -7,8 +7,7 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
-from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX
-from copula_shirley.experiments.paper.multivariate_claims import MADE, reference
+from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX, reference
 from copula_shirley.experiments.paper.printed import (
     COEFFICIENTS,
     MINUTES,
@@ -78,9 +77,9 @@ def table_5_2(scores: Scores) -> pd.DataFrame:
         lines.append(_line(generator, "thesis", printed, REFERENCE))
     lines.append(_line("reference", "ours", reference(), reference()))
     for epsilon in scores.epsilons("multivariate"):
-        for generator in scores.generators("multivariate", MADE):
+        for generator in scores.generators("multivariate", "made"):
             found = [
-                scores.estimate("multivariate", f"{PREFIX}{pair}", MADE, generator, "", epsilon)
+                scores.estimate("multivariate", f"{PREFIX}{pair}", "made", generator, "", epsilon)
                 for pair in PAIRS
             ]
             if not all(each.folds for each in found):
@@ -88,7 +87,7 @@ def table_5_2(scores: Scores) -> pd.DataFrame:
             folds = "1 fold" if found[0].folds == 1 else f"{found[0].folds} folds"
             source = f"ours, epsilon {epsilon_text(epsilon)}, {folds}"
             means = tuple(each.mean for each in found)
-            words = promises(scores, "multivariate", MADE, generator, epsilon)
+            words = promises(scores, "multivariate", "made", generator, epsilon)
             lines.append({**_line(shown(generator), source, means, reference()), **words})
     return pd.DataFrame(lines).fillna("")
 
