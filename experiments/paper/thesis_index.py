@@ -1,0 +1,107 @@
+"""README's table "From the thesis to the code", written from ``thesis_index.yaml``.
+
+``python -m copula_shirley.experiments.paper.thesis_index`` looks up where each class, function and
+test stands now and writes the table between two marks in README.md.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from copula_shirley.errors import SettingError
+from copula_shirley.files.atomic import atomic_path
+
+ROOT = Path(__file__).resolve().parents[2]
+INDEX = Path(__file__).with_name("thesis_index.yaml")
+#: Where the table begins and ends in README.md.
+BEGIN, END = "<!-- thesis index -->", "<!-- end of the thesis index -->"
+CODE = ("copula_shirley", "evaluation", "baselines", "experiments")
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A passage of the thesis, the code that does it, and the test that shows it."""
+
+    thesis: str
+    code: tuple[str, ...]
+    test: tuple[str, ...]
+
+
+def definitions(files: Iterable[Path]) -> dict[str, list[str]]:
+    """Every public class and function at the top of a module: its name, and where it stands."""
+    found: dict[str, list[str]] = {}
+    for file in files:
+        place = file.relative_to(ROOT)
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(place.as_posix())
+    return found
+
+
+def resolved(name: str, known: dict[str, list[str]]) -> str:
+    """The one file that defines a name; a path before it (``thesis/Margin``) tells several apart.
+
+    Raises
+    ------
+    SettingError
+        If no file, or more than one, defines it.
+    """
+    where, _, last = name.rpartition("/")
+    files = [file for file in known.get(last, []) if where in file]
+    if len(files) != 1:
+        many = f"more than one ({', '.join(files)})" if files else "none"
+        raise SettingError(f"{INDEX.name}: {name!r} must be defined in one file, and is in {many}")
+    return files[0]
+
+
+def table() -> str:
+    """The table, from the index and the tree as it is."""
+    sources = [
+        file
+        for folder in CODE
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        if not any(parent.is_symlink() for parent in file.parents)
+    ]
+    code, tests = definitions(sources), definitions(sorted((ROOT / "tests").rglob("test_*.py")))
+    lines = ["| thesis | code | test |", "|---|---|---|"]
+    for entry in msgspec.yaml.decode(INDEX.read_bytes(), type=list[Entry]):
+        names = [_dotted(resolved(name, code), name) for name in entry.code]
+        shown = [f"{resolved(name, tests)}::{name.rpartition('/')[2]}" for name in entry.test]
+        cells = (", ".join(f"`{text}`" for text in part) for part in (names, shown))
+        lines.append(f"| {entry.thesis} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _dotted(file: str, name: str) -> str:
+    module = file.removesuffix(".py").replace("/", ".")
+    outside = "" if module.startswith("copula_shirley.") else "copula_shirley."
+    return f"{outside}{module}.{name.rpartition('/')[2]}"
+
+
+def renewed(readme: str) -> str:
+    """README's text with the table as it should be."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise SettingError(f"README.md must have the marks {BEGIN!r} and {END!r}")
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+def main() -> None:
+    """Write the table into README.md."""
+    readme = ROOT / "README.md"
+    text = renewed(readme.read_text(encoding="utf-8"))
+    with atomic_path(readme) as partial:
+        partial.write_text(text, encoding="utf-8")
+    print(f"{readme}: {text.count('::')} tests named")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except SettingError as error:
+        sys.exit(f"error: {error}")
