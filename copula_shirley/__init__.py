@@ -13,11 +13,10 @@ if TYPE_CHECKING:
         ShirleyError,
     )
     from copula_shirley.generator import Generator, load
+    from copula_shirley.privacy.card import Card, card_html, card_of
     from copula_shirley.privacy.ledger import Budget, Ledger
     from copula_shirley.private_vine.generator import PrivateVine
     from copula_shirley.private_vine.plan import Plan, plan
-    from copula_shirley.publish.card import card_of
-    from copula_shirley.publish.card_page import card_html
     from copula_shirley.publish.releases import ReleaseLedger
     from copula_shirley.publish.verify import verify_file
     from copula_shirley.rows.tables import read_table
@@ -28,6 +27,7 @@ __all__ = [
     "ArtefactError",
     "Budget",
     "BudgetError",
+    "Card",
     "Column",
     "CopulaShirley",
     "Generator",
@@ -51,8 +51,7 @@ __all__ = [
 #: Where each name lives; it is imported when it is first asked for, since all take seconds.
 _PLACES = {
     "generator": ("Generator", "load"),
-    "publish.card": ("card_of",),
-    "publish.card_page": ("card_html",),
+    "privacy.card": ("Card", "card_html", "card_of"),
     "errors": (
         "ArtefactError",
         "BudgetError",

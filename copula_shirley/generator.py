@@ -12,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from copy import deepcopy
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -32,8 +31,8 @@ from copula_shirley.errors import (
 )
 from copula_shirley.files import model_file as artefact
 from copula_shirley.files.digest import check_seal
+from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
-from copula_shirley.publish.card import card_of
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
@@ -399,10 +398,10 @@ class Generator(Settings, ABC):
         self._check_fitted()
         if not self.publishable:
             raise SettingError(f"a {self.name} model holds the rows themselves; it is never saved")
-        artefact.write(path, *self._contents())
+        artefact.write(path, *self.contents(self.card().to_dict()))
 
-    def _contents(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Header and arrays of the file of this model."""
+    def contents(self, card: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Header, with this card, and arrays of the file of this model."""
         state, arrays = self._state()
         header = {
             "generator": self.name,
@@ -412,18 +411,28 @@ class Generator(Settings, ABC):
             "dtypes": self.dtypes_,
             "rows": self.n_rows_,
             "ledger": self.ledger_.to_dict(),
-            "card": self.card(),
+            "card": card,
             "model": state,
         }
         return header, arrays
 
-    def card(self) -> dict[str, Any]:
+    def card(self) -> Card:
         """The privacy card: what was promised, and what it means for a person.
 
-        That of a model out of a file is the one that came with it.
+        That of a model out of a file is the one that came with it, which must say what the model
+        says; else ``ArtefactError``.
         """
         self._check_fitted()
-        return card_of(self) if self._card is None else deepcopy(self._card)
+        own = Card.of(
+            self.name, self.ledger_, self.schema_, self.settings_, self.n_rows_, self._made_with
+        )
+        if self._card is None:
+            return own
+        card = Card.from_dict(self._card)
+        wrong = card.differences(own)
+        if wrong:
+            raise ArtefactError(f"the model's card does not belong to it: {wrong[0]}; see verify")
+        return card
 
 
 def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:

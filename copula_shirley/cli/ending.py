@@ -17,7 +17,6 @@ from types import FrameType
 from typing import Any
 
 from copula_shirley.files.atomic import remove_unfinished
-from copula_shirley.files.texts import JOINERS
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -87,11 +86,3 @@ def drop_output() -> None:
         handle = os.open(os.devnull, os.O_WRONLY)
         os.dup2(handle, sys.stdout.fileno())
         os.close(handle)
-
-
-def one_line(text: str) -> str:
-    """A text as one line that every terminal takes: no control codes, no half characters."""
-    return "".join(
-        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode()
-        for c in " ".join(text.split())
-    )

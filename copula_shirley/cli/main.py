@@ -19,7 +19,7 @@ import typer
 from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
-from copula_shirley.cli.ending import clean_ending, drop_output, flush_output, one_line
+from copula_shirley.cli.ending import clean_ending, drop_output, flush_output
 from copula_shirley.cli.installed import LazyGroup
 from copula_shirley.cli.request import (
     DEFAULT_MODEL,
@@ -55,6 +55,7 @@ from copula_shirley.cli.terminal import (
 from copula_shirley.errors import PrivacyWarning, SettingError, ShirleyError
 from copula_shirley.files.atomic import finished
 from copula_shirley.files.model_file import atomic_path
+from copula_shirley.files.texts import one_line
 from copula_shirley.publish.outputs import with_cards, written_with_cards
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, write_table
@@ -62,6 +63,7 @@ from copula_shirley.schema.schema import Schema, draft_notes
 
 if TYPE_CHECKING:  # what takes seconds to import is imported by the commands that need it
     from copula_shirley.generator import Generator
+    from copula_shirley.privacy.card import Card
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -225,15 +227,15 @@ def inspect(
         raise SettingError("--json and --plot or --card cannot be asked for at once")
     check_apart([model], [plot, card])
     from copula_shirley.generator import load  # noqa: PLC0415  (slow)
-    from copula_shirley.publish.card import checked_card  # noqa: PLC0415  (slow)
-    from copula_shirley.publish.card_page import write_page  # noqa: PLC0415  (slow)
+    from copula_shirley.publish.pages import write_page  # noqa: PLC0415  (slow)
 
     generator = load(model)
     if json:
         sys.stdout.write(generator.ledger_.to_json() + "\n")
         return
     _print_ledger(generator)
-    _print_card(checked_card(generator))
+    found = generator.card()
+    _print_card(found)
     for title, frame in generator.tables().items():
         table = Table(*frame.columns, title=title)
         for row in frame.itertuples(index=False):
@@ -244,7 +246,7 @@ def inspect(
         messages.print(f"Drawn to {plain(plot)}")
     if card:
         with atomic_path(card) as partial:
-            write_page(partial, checked_card(generator), model.name, model)
+            write_page(partial, found, model.name, model)
         messages.print(f"Card written to {plain(card)}")
 
 
@@ -392,7 +394,7 @@ def _conclude(asked: Request, what: str, output: Path) -> None:
 
 
 def _label(generator: Generator) -> Table:
-    from copula_shirley.publish.card import domain_warnings  # noqa: PLC0415  (slow)
+    from copula_shirley.privacy.card import domain_warnings  # noqa: PLC0415  (slow)
 
     schema_ = generator.schema_
     table = Table("", "", title="Privacy label", show_header=False)
@@ -426,21 +428,21 @@ def _print_ledger(generator: Generator) -> None:
         screen.print(uses)
 
 
-def _print_card(card: dict[str, Any]) -> None:
+def _print_card(card: Card) -> None:
     """What the label means for a person, and what the model was made of."""
-    from copula_shirley.publish.card import RANDOMNESS, percent  # noqa: PLC0415  (slow)
+    from copula_shirley.privacy.card_words import RANDOMNESS, percent  # noqa: PLC0415  (slow)
 
     table = Table("", "", title="Privacy card", show_header=False)
-    table.add_row("verdict", plain(card["words"]["headline"]))
-    for line in card["meaning"] or ():
+    table.add_row("verdict", plain(card.words.headline))
+    for line in card.meaning or ():
         table.add_row(
-            f"at {line['false_positives']:.0%} false alarms",
-            f"no attacker finds more than {percent(100 * line['most_true_positives'])}%",
+            f"at {line.false_positives:.0%} false alarms",
+            f"no attacker finds more than {percent(100 * line.most_true_positives)}%",
         )
-    table.add_row("randomness", RANDOMNESS[card["randomness"]])
-    table.add_row("settings", f"sha256 {card['settings_sha256'][:16]}")
-    table.add_row("schema", f"sha256 {card['schema_sha256'][:16]}")
-    table.add_row("made with", plain(", ".join(f"{k} {v}" for k, v in card["versions"].items())))
+    table.add_row("randomness", RANDOMNESS[card.randomness])
+    table.add_row("settings", f"sha256 {card.settings_sha256[:16]}")
+    table.add_row("schema", f"sha256 {card.schema_sha256[:16]}")
+    table.add_row("made with", plain(", ".join(f"{k} {v}" for k, v in card.versions.items())))
     screen.print(table)
 
 

@@ -19,8 +19,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from copula_shirley.cli.ending import one_line
 from copula_shirley.errors import SettingError
+from copula_shirley.files.texts import one_line
 
 #: Results go to the screen, everything about them to the error stream.
 screen = Console()

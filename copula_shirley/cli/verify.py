@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from copula_shirley.cli.ending import one_line
 from copula_shirley.cli.terminal import screen
+from copula_shirley.files.texts import one_line
 from copula_shirley.publish.verify import verify_file
 
 

@@ -8,7 +8,6 @@ made. Members are then unpacked up to what they say and no further.
 from __future__ import annotations
 
 import io
-import json
 import math
 import os
 import re
@@ -17,13 +16,11 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.files.atomic import check_regular
-from copula_shirley.files.texts import all_texts, odd_character
 
 #: Bytes of all members unpacked; the largest models that we fitted have some 10 MB.
 LARGEST_MODEL = 2**30
@@ -37,13 +34,7 @@ LARGEST_DIRECTORY = 2**23
 LARGEST_RATIO = 100
 #: Up to so many bytes in all the ratio does not matter.
 HARMLESS = 2**24
-#: JSON within JSON; ours has 6 levels.
-DEEPEST_HEADER = 50
-#: Whole numbers of a header; seeds have 63 bits.
-LARGEST_WHOLE_NUMBER = 2**64
 ARRAY = re.compile(r"[A-Za-z0-9_-]{1,200}\.npy")
-#: Escaped or not, what may be a control character; most files have neither.
-ODD = re.compile(r"\\u|[^\n\r\t -~]")
 #: Kinds of dtype that a model may hold: truth values, whole numbers, floats.
 KINDS = "biuf"
 
@@ -145,67 +136,6 @@ def pack(file: zipfile.ZipFile, info: zipfile.ZipInfo, content: bytes) -> None:
     """Add a member, packed unless it packs so well that ``unpack`` would take it for a bomb."""
     bomb = len(content) > LARGEST_RATIO * len(zlib.compress(content))
     file.writestr(info, content, zipfile.ZIP_STORED if bomb else zipfile.ZIP_DEFLATED)
-
-
-# -- JSON and arrays -------------------------------------------------------------------
-
-
-def parse_json(content: bytes) -> Any:
-    """JSON without what JSON has not, or what no model needs; every fault is a ValueError.
-
-    That of a text that nobody should be shown is an ArtefactError.
-    """
-    text = content.decode("utf-8")
-    _check_depth(text)
-    value = json.loads(
-        text,
-        object_pairs_hook=_object,
-        parse_constant=_constant,
-        parse_float=_float,
-        parse_int=_whole,
-    )
-    if ODD.search(text):
-        for part in all_texts(value):
-            odd = odd_character(part, spaces=True)
-            if odd:
-                raise ArtefactError(f"the text {part!a:.120} must not hold {odd}")
-    return value
-
-
-def _check_depth(text: str) -> None:
-    """Refuse brackets within brackets beyond the limit; those in texts count too little."""
-    depth, inside = 0, re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
-    for found in inside.finditer(text):
-        if found[0] in "[{":
-            depth += 1
-        elif found[0] in "]}":
-            depth -= 1
-        if depth > DEEPEST_HEADER:
-            raise ValueError("nested too deeply")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    entry = dict(pairs)
-    if len(entry) < len(pairs):
-        raise ValueError("a key stands twice")
-    return entry
-
-
-def _constant(text: str) -> float:
-    raise ValueError(f"{text} is no number")
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError("a number is too large")
-    return value
-
-
-def _whole(text: str) -> int:
-    if len(text) > 21 or abs(value := int(text)) > LARGEST_WHOLE_NUMBER:
-        raise ValueError("a number is too large")
-    return value
 
 
 def parse_array(content: bytes) -> np.ndarray:

@@ -2,30 +2,24 @@
 
 What is promised. A kill of this process at any moment leaves the old file or the new one. An error,
 an interrupt or a termination also takes the unfinished file away. After a SIGKILL an unfinished
-``.NAME.*.partial`` may stay beside the target; nobody reads it, and the next command that writes
-the same target removes it once it is a minute old and no living process holds its lock. Before the
-move the file, and after it the folder, are flushed to the disk (fsync), so that a power cut does
-not leave an empty file under the new name either.
+``.NAME.*.partial`` may stay beside the target; nobody reads it, and it can be removed by hand.
+Before the move the file, and after it the folder, are flushed to the disk (fsync), so that a power
+cut does not leave an empty file under the new name either.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import secrets
 import shutil
 import stat
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from copula_shirley.errors import ArtefactError, ShirleyError
 
-#: Unfinished files of living processes are locked; one that is younger than so many seconds may
-#: have been made a moment ago by a process that does not hold its lock yet.
-YOUNG = 60.0
 #: Errors of a full or failing disk: nobody's input is at fault, and no retry helps.
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 #: Unfinished files of this process, for whoever cleans up when it ends.
@@ -46,11 +40,10 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         return
     target = _target(path)
     partial = target.with_name(f".{_short(target.name)}.{secrets.token_hex(4)}.partial")
-    _remove_leftovers(target)
-    handle, complete = None, False
+    complete = False
     _unfinished.add(partial)  # before it is there: an interrupt may come at any moment
     try:
-        handle = _locked(partial, path)
+        _make(partial, path)
         yield partial
         complete = True
         with open(partial, "rb") as file:  # the writer may have made it anew
@@ -70,8 +63,6 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     finally:
         partial.unlink(missing_ok=True)
         _unfinished.discard(partial)
-        if handle is not None:
-            os.close(handle)
 
 
 @contextmanager
@@ -135,18 +126,25 @@ def check_regular(path: str | Path, error: type[ShirleyError]) -> None:
         raise error(f"{str(path)!r} cannot be read: it is a pipe or a device, not a file")
 
 
-def read_text(path: str | Path, most: int, error: type[ShirleyError], what: str) -> str:
-    """The text of a small file in UTF-8, at most so many bytes of it, or one error."""
+def read_bytes(path: str | Path, most: int, error: type[ShirleyError], what: str) -> bytes:
+    """The content of a file, at most so many bytes of it, or one error."""
     check_regular(path, error)
     try:
         with open(path, "rb") as file:
             content = file.read(most + 1)
+    except FileNotFoundError:
+        raise error(f"{what} {str(path)!r} does not exist") from None
     except OSError as reason:
         raise error(f"{what} {str(path)!r} cannot be read: {reason.strerror or reason}") from None
     if len(content) > most:
         raise error(f"{what} {str(path)!r} must have at most {most:,} bytes")
+    return content
+
+
+def read_text(path: str | Path, most: int, error: type[ShirleyError], what: str) -> str:
+    """The text of a small file in UTF-8, at most so many bytes of it, or one error."""
     try:
-        return content.decode("utf-8-sig")
+        return read_bytes(path, most, error, what).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise error(f"{what} {str(path)!r} is not UTF-8 text") from None
 
@@ -180,43 +178,13 @@ def _short(name: str) -> str:
     return os.fsdecode(os.fsencode(name)[:200])
 
 
-def _locked(partial: Path, path: str | Path) -> int:
-    """Make the unfinished file and lock it, so that others see that somebody writes it."""
+def _make(partial: Path, path: str | Path) -> None:
+    """Make the unfinished file, for its owner alone."""
     try:
-        handle = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ArtefactError(f"{str(path)!r} cannot be written: {reason}") from None
-    with suppress(OSError):  # a file system without locks
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return handle
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove unfinished files for the same target whose writers are dead."""
-    start = f".{_short(target.name)}."
-    try:
-        with os.scandir(target.parent) as entries:
-            names = [e.name for e in entries if e.name.startswith(start)]
-    except OSError:
-        return
-    for name in names:
-        token = name.removeprefix(start).removesuffix(".partial")
-        if not name.endswith(".partial") or len(token) != 8 or "." in token:
-            continue
-        with suppress(OSError):
-            _remove_if_dead(target.parent / name)
-
-
-def _remove_if_dead(partial: Path) -> None:
-    handle = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        if time.time() - os.fstat(handle).st_mtime < YOUNG:
-            return
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        partial.unlink()
-    finally:
-        os.close(handle)
 
 
 def _of_one(error: OSError, targets: Sequence[Path], partials: Sequence[Path]) -> Exception:
@@ -244,7 +212,7 @@ def _kept(target: Path) -> Path | None:
 def _sync_folder(folder: Path) -> None:
     """Flush the new name to the disk, where folders can be flushed."""
     with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:

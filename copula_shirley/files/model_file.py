@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from copula_shirley.errors import ArtefactError
-from copula_shirley.files.archive import pack, parse_array, parse_json, unpack
+from copula_shirley.files.archive import pack, parse_array, unpack
 from copula_shirley.files.atomic import atomic_path, atomic_paths
 from copula_shirley.files.digest import BLANK, close_seal
+from copula_shirley.files.plain_json import parse_json
 
 __all__ = ["atomic_path", "atomic_paths", "read", "write"]
 

@@ -55,3 +55,11 @@ def all_texts(value: Any) -> Iterable[str]:
             waiting += [*value, *value.values()]
         elif isinstance(value, list):
             waiting += value
+
+
+def one_line(text: str) -> str:
+    """A text as one line that every terminal takes: no control codes, no half characters."""
+    return "".join(
+        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode()
+        for c in " ".join(text.split())
+    )

@@ -45,12 +45,12 @@ class Files:
 
         ``given`` are the conditions under which the rows of the first output were drawn.
         """
-        from copula_shirley.publish.card import checked_card  # noqa: PLC0415  (slow)
-        from copula_shirley.publish.card_page import write_page  # noqa: PLC0415  (slow)
+        from copula_shirley.publish.pages import write_page  # noqa: PLC0415  (slow)
 
-        card = checked_card(generator) if self.pages else {}
-        for name, path, page in zip(self.names, self.paths, self.pages, strict=False):
-            write_page(page, card, name, path, given if path == self.paths[0] else None)
+        if self.pages:
+            card = generator.card()
+            for name, path, page in zip(self.names, self.paths, self.pages, strict=True):
+                write_page(page, card, name, path, given if path == self.paths[0] else None)
         for i, target in enumerate(self.signatures):
             assert self.key is not None
             kind = "table" if is_table(self.names[i]) else "model"

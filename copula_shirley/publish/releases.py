@@ -38,8 +38,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,17 +47,17 @@ from typing import Any, Self
 
 import pandas as pd
 
-from copula_shirley.cli.ending import one_line
 from copula_shirley.errors import ArtefactError, BudgetError, SettingError
-from copula_shirley.files.archive import parse_json
 from copula_shirley.files.atomic import check_regular
+from copula_shirley.files.locks import locked
 from copula_shirley.files.model_file import atomic_path
+from copula_shirley.files.plain_json import parse_json, sha256_of
+from copula_shirley.files.texts import one_line
 from copula_shirley.generator import RESERVING, Generator, Progress
 from copula_shirley.privacy.ledger import NEIGHBOURS, ROUNDING, Budget, Ledger, Total
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
 from copula_shirley.private_vine.domain import DELTA_SHARE
 from copula_shirley.private_vine.generator import PrivateVine
-from copula_shirley.publish.card import sha256_of
 from copula_shirley.schema.schema import Schema
 
 FORMAT = 1
@@ -173,10 +173,10 @@ class ReleaseLedger:
         }
         content["digest"] = _chain(content)[-1]
         place = Path(path).resolve()  # a link would have a lock and a ledger of its own
-        with _locked(place) as check_lock:
+        with locked(place) as still_held:
             if place.exists():
                 raise SettingError(f"{str(path)!r} exists; a release ledger is never replaced")
-            _write(place, content, check_lock)
+            _write(place, content, still_held)
         return cls(place, content)
 
     @classmethod
@@ -284,7 +284,7 @@ class ReleaseLedger:
                 return self._append_once(entry, cost)
 
     def _append_once(self, entry: dict[str, Any], cost: Cost | None) -> int:
-        with _locked(self.path) as check_lock:
+        with locked(self.path) as still_held:
             fresh = type(self).open(self.path)
             content, before = fresh._content, fresh._content["digest"]
             if cost is not None:
@@ -308,12 +308,11 @@ class ReleaseLedger:
             chain = _chain(content)
             content["entries"][-1]["digest"] = content["digest"] = chain[-1]
 
-            def check_alone() -> None:
-                check_lock()
-                if _read(self.path)["digest"] != before:
-                    raise _NotAloneError(self.path)
-
-            _write(self.path, content, check_alone)
+            _write(
+                self.path,
+                content,
+                lambda: still_held() and _read(self.path)["digest"] == before,
+            )
         self.__init__(self.path, content)  # type: ignore[misc]
         return int(entry["number"])
 
@@ -490,47 +489,15 @@ class _NotAloneError(ArtefactError):
         super().__init__(f"{str(path)!r} is changed by another process, too; try again")
 
 
-def _write(path: Path, content: dict[str, Any], check_alone: Callable[[], None]) -> None:
-    """Write the ledger; just before it takes its place, ``check_alone`` may still refuse."""
+def _write(path: Path, content: dict[str, Any], alone: Callable[[], bool]) -> None:
+    """Write the ledger, if this process is still ``alone`` just before it takes its place."""
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as file:
         json.dump(content, file, indent=1, allow_nan=False)
         file.write("\n")
         file.flush()
         os.fsync(file.fileno())
-        check_alone()
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[Callable[[], None]]:
-    """Let one process at a time change the ledger; the lock is a file beside it.
-
-    Whoever removes that file lets the next process make another one and lock that. What is given
-    raises ``_NotAloneError`` if the file that is locked no longer has its name.
-    """
-    try:
-        import fcntl  # noqa: PLC0415  (not on every system)
-    except ImportError:
-        raise SettingError("releases need file locks, which this system does not have") from None
-    lock = path.with_name(f".{path.name}.lock")
-    try:
-        handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o666)
-    except OSError as error:
-        raise ArtefactError(f"{str(path)!r} cannot be locked: {error.strerror or error}") from None
-
-    def check_lock() -> None:
-        try:
-            same = os.path.samestat(os.fstat(handle), os.stat(lock))
-        except FileNotFoundError:
-            same = False
-        if not same:
+        if not alone():
             raise _NotAloneError(path)
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)  # ends with the process, however that ends
-        check_lock()  # it may have been removed while this process waited for it
-        yield check_lock
-    finally:
-        os.close(handle)
 
 
 def _now() -> str:

@@ -21,11 +21,11 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import to_builtins
 
 from copula_shirley.errors import (
     ArtefactError,
@@ -35,20 +35,14 @@ from copula_shirley.errors import (
 )
 from copula_shirley.files import model_file as artefact
 from copula_shirley.files.digest import DIGITS, file_sha256, seal_of
+from copula_shirley.files.plain_json import canonical, close
+from copula_shirley.files.texts import one_line
 from copula_shirley.generator import Generator, _restored
+from copula_shirley.privacy.card import Card
+from copula_shirley.privacy.card_page import page_of, template_id
 from copula_shirley.privacy.ledger import Ledger
-from copula_shirley.publish.card import (
-    FORMAT,
-    canonical,
-    card_of,
-    differences,
-    ledgers_agree,
-    meaning,
-    randomness_of,
-    words,
-)
-from copula_shirley.publish.card_page import card_html, read_page, template_id
 from copula_shirley.publish.outputs import card_path
+from copula_shirley.publish.pages import Page, is_whole, read_page
 from copula_shirley.publish.signatures import (
     is_there,
     read_public_key,
@@ -220,8 +214,8 @@ def _verify_drawn(
     verdict.not_shown += [f"model {model.name}: {text}" for text in of_model.not_shown]
     if wrong or of_model.generator is None:
         return
-    found = read_page(page)
-    card, own = found["card"], of_model.generator.card()
+    found, _ = read_page(page)
+    card, own = found.card, of_model.generator.card().to_dict()
     differs = ["it is not readable"]
     if isinstance(card, dict):
         differs = [key for key in own if canonical(card.get(key)) != canonical(own[key])]
@@ -230,7 +224,7 @@ def _verify_drawn(
         f"the card is that of {model.name}: ledger, settings and schema",
         differs and [f"the card is not that of {model.name}: {', '.join(differs)} differ"],
     )
-    given = found["file"].get("given") if isinstance(found["file"], dict) else None
+    given = (found.file and found.file.given) or None
     try:
         for comparison in against_model(path, of_model.generator, given):
             verdict.note(comparison.text, list(comparison.faults))
@@ -269,7 +263,7 @@ def _verify_model(path: Path, verdict: Verdict) -> dict[str, Any] | None:
     verdict.note("the ledger's totals follow from its entries", wrong)
     try:
         model = _restored(path, header, arrays)
-        again, kept = model._contents()
+        again, kept = model.contents(header.get("card", {}))
         verdict.generator = model
     except OtherRevisionError:  # no fault of the file; this version cannot look into it
         raise
@@ -318,15 +312,15 @@ def _card_of_model(
         verdict.note("", ["the model has no privacy card: it is older, or it was removed"])
         return None
     try:
-        wrong = differences(card, card_of(model)) or _card_faults(card)
+        wrong = model.card().contradictions()
     except (ShirleyError, *ODD) as error:
-        wrong = [f"no card can be made of the model: {_one_line(error)}"]
+        wrong = [_one_line(error)]
     verdict.note("the card says what the model says", wrong)
     return card if isinstance(card, dict) else None
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    return one_line(str(error)) or type(error).__name__
 
 
 def _loose_bytes(path: Path) -> list[str]:
@@ -377,11 +371,11 @@ def ledger_faults(entry: Any) -> list[str]:
     """Write a ledger's entries down once more, in a fresh one that refuses, and compare."""
     try:
         fresh = _written_again(entry)
-        if ledgers_agree(_plain(fresh.to_dict()), entry):
+        if close(fresh.to_dict(), entry):
             return []
         for total in ("spent", "proved"):
             said, true = entry[total], fresh.to_dict()[total]
-            if not ledgers_agree({total: said}, {total: true}):
+            if not close(said, true):
                 return [f"the ledger says {total} {_total(said)}, its entries say {_total(true)}"]
     except ShirleyError as error:
         return [f"the ledger does not add up: {_one_line(error)}"]
@@ -417,12 +411,6 @@ def _written_again(entry: dict[str, Any]) -> Ledger:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
-
-
-def _plain(entry: dict[str, Any]) -> dict[str, Any]:
-    """Tuples as lists, as JSON has them."""
-    splits = [{**split, "parts": list(split["parts"])} for split in entry["partitions"]]
-    return {**entry, "partitions": splits}
 
 
 def _total(entry: Any) -> str:
@@ -476,30 +464,14 @@ def _unprotected_faults(model: Generator) -> list[str]:
 # -- cards beside a file ---------------------------------------------------------------
 
 
-def _card_faults(card: dict[str, Any]) -> list[str]:
+def _card_faults(entry: Any) -> list[str]:
     """Whether a card adds up by itself."""
-    if card.get("format") != FORMAT:
-        return [f"the card has format {card.get('format')!r}, this version knows {FORMAT}"]
-    found = ledger_faults(card.get("ledger"))
-    if found:
-        return [f"card: {text}" for text in found]
     try:
-        ledger = Ledger.from_dict(card["ledger"])
-        sure = {"meaning": meaning(ledger), "randomness": randomness_of(ledger)}
-        for key, value in sure.items():
-            if not ledgers_agree({"spent": card[key]}, {"spent": value}):
-                found.append(f"the card's {key} does not follow from its ledger")
-        if ledger.domains != {c["name"]: c["domain"] for c in card["columns"]}:
-            found.append("the card's domains are not those of its ledger")
-        if card["words"] != words(ledger, card["generator"]):
-            by = card["versions"]["copula-shirley"]
-            found.append(
-                "the card's words are not what its ledger says"
-                + ("" if by == version("copula-shirley") else f", or version {by} had other words")
-            )
-    except (ShirleyError, *ODD):
-        found.append("the card is not readable: it lacks entries, or they are odd")
-    return found
+        card = Card.from_dict(entry)
+        found = ledger_faults(card.ledger)
+        return [f"card: {text}" for text in found] or card.contradictions()
+    except (ShirleyError, *ODD) as error:
+        return [_one_line(error)]
 
 
 def _headline(card: dict[str, Any]) -> str:
@@ -507,67 +479,65 @@ def _headline(card: dict[str, Any]) -> str:
     return str(said.get("headline", "")).rstrip(".") if isinstance(said, dict) else ""
 
 
-def _free(found: dict[str, Any]) -> list[str]:
+def _free(found: Page) -> list[str]:
     """What stands on a page beside its card must be a date, a name of a file and a digest.
 
     Else whoever writes a page could let it say anything.
     """
-    file, made = found["file"], found["made"]
     try:
+        made = found.made or ""
         dated = datetime.fromisoformat(made).isoformat(timespec="seconds") == made
-    except (TypeError, ValueError):
+    except ValueError:
         dated = False
     faults = [] if dated else ["the card's date is no date"]
-    known = {"name", "sha256", "given"}
-    if not isinstance(file, dict) or not {"name", "sha256"} <= file.keys() <= known:
+    if found.file is None:
         return [*faults, "what the card says of its file is not readable"]
-    name = file["name"]
-    if not isinstance(name, str) or len(name) > LONGEST_NAME or Path(name).name != name:
+    name = found.file.name
+    if len(name) > LONGEST_NAME or Path(name).name != name:
         faults.append("what the card calls its file is no name of a file")
-    given = file.get("given", "x=")
-    if not isinstance(given, str) or "=" not in given:
+    if "=" not in (found.file.given or "="):
         faults.append("the condition on the card is none")
     return faults
 
 
 def _verify_page(path: Path, page: Path, own: dict[str, Any] | None, verdict: Verdict) -> None:
     """The card beside a file: whole, about this file, adding up, and shown as it is."""
-    found = read_page(page)
-    card, file, made = found["card"], found["file"], found["made"]
-    whole = [] if found["whole"] else ["the card was changed after it was written"]
-    verdict.note(f"the digest of {page.name} fits", whole)
-    recorded = file.get("sha256") if isinstance(file, dict) else None
-    same = recorded == file_sha256(path)
-    wrong = "the card belongs to another file, or the file was changed: sha256 does not fit"
-    verdict.note("the card belongs to the file", [] if same else [wrong])
+    found, content = read_page(page)
+    whole = is_whole(content)
+    wrong = [] if whole else ["the card was changed after it was written"]
+    verdict.note(f"the digest of {page.name} fits", wrong)
+    same = found.file is not None and found.file.sha256 == file_sha256(path)
+    wrong = ["the card belongs to another file, or the file was changed: sha256 does not fit"]
+    verdict.note("the card belongs to the file", [] if same else wrong)
     verdict.note("the page names the file and a date, and says no more of its own", _free(found))
-    if isinstance(file, dict) and file.get("name") != path.name:
+    if found.file is not None and found.file.name != path.name:
         verdict.not_shown.append(
             f"that the file was called {path.name!r}: its card was written for another name"
         )
-    if not isinstance(card, dict):
-        verdict.note("", ["the card is not readable"])
-        return
     if own is None:
-        verdict.headline = _headline(card)
-        verdict.note("the card adds up", _card_faults(card))
+        if isinstance(found.card, dict):
+            verdict.headline = _headline(found.card)
+        verdict.note("the card adds up", _card_faults(found.card))
     else:
-        differs = canonical(card) != canonical(own)
+        differs = canonical(found.card) != canonical(own)
         verdict.note(
             "the card beside the model is the one inside",
             ["the card beside the model is not the one inside"] if differs else [],
         )
     if whole:
-        return
-    if f"card {template_id()}" not in found["text"]:
+        _verify_look(found, content, verdict)
+
+
+def _verify_look(found: Page, content: bytes, verdict: Verdict) -> None:
+    """The page is made again of its card; one of another version cannot be."""
+    if f"card {template_id()}".encode() not in content:
         verdict.note("", ["the page is of another version: what it shows cannot be compared"])
         return
     try:
-        shown = card_html(card, file, made)
-    except ArtefactError as error:
-        verdict.note("", [str(error)])
+        file = None if found.file is None else to_builtins(found.file)
+        same = page_of(Card.from_dict(found.card), file, found.made).encode() == content
+    except (ShirleyError, *ODD) as error:
+        verdict.note("", [_one_line(error)])
         return
-    seen = shown.encode("utf-8", "replace").decode() == found["text"]
-    verdict.note(
-        "the page shows what the card says", [] if seen else ["the page shows another card"]
-    )
+    wrong = [] if same else ["the page shows another card"]
+    verdict.note("the page shows what the card says", wrong)

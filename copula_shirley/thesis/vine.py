@@ -21,7 +21,7 @@ from pyvinecopulib.core import VinecopBase
 from scipy.stats import norm
 
 from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.files.archive import parse_json
+from copula_shirley.files.plain_json import parse_json
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.trees import family_name
 

@@ -11,8 +11,8 @@ import pytest
 
 from copula_shirley import Schema
 from copula_shirley.cli.main import main
-from copula_shirley.publish.card_page import read_page
 from copula_shirley.publish.outputs import card_path
+from copula_shirley.publish.pages import read_page
 from copula_shirley.publish.verify import verify_file
 
 
@@ -69,9 +69,9 @@ def test_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = pd.read_csv("rows.csv")
     assert set(rows["job"]) == {"law"} and rows["age"].between(30, 40).all() and len(rows) == 40
     # the card of the rows says so, that of a model would not; a page without it is another page
-    page = read_page(card_path("rows.csv"))
-    assert page["file"]["given"] == "job=law, age=30..40"
-    assert "drawn under the condition job=law, age=30..40" in page["text"]
+    page, text = read_page(card_path("rows.csv"))
+    assert page.file is not None and page.file.given == "job=law, age=30..40"
+    assert b"drawn under the condition job=law, age=30..40" in text
     assert verify_file(Path("rows.csv")).fits
     assert shirley(monkeypatch, f"{FIT} -n 40") == 0
     assert "condition" not in card_path("rows.csv").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 
 from copula_shirley import Schema
 from copula_shirley.cli import main as cli
-from copula_shirley.publish.card_page import read_page
+from copula_shirley.publish.pages import read_page
 
 Shirley = Callable[[str], tuple[int, str, str]]
 
@@ -109,7 +109,7 @@ def test_what_is_accepted_is_red_also_when_quiet(shirley: Shirley) -> None:
     assert errors.startswith("NOT PROTECTED: nothing is proved about the privacy of out.csv")
     assert "'ward', 'age'" in errors and "--domain measured" in errors
     assert "ecret" not in Path("out.csv").read_text(encoding="utf-8")
-    assert read_page(Path("out.csv.card.html"))["card"]["words"]["verdict"] == "nothing proved"
+    assert read_page(Path("out.csv.card.html"))[0].card["words"]["verdict"] == "nothing proved"
     # the saved model needs the flag again
     assert shirley(f"fit data.csv {accepted} -o m.shirley")[0] == 0
     code, _, errors = shirley("sample m.shirley -q -o more.csv")

@@ -25,8 +25,7 @@ from tallies import Tally
 from copula_shirley import ArtefactError, CopulaShirley, PrivateVine, Schema, load
 from copula_shirley.baselines import DPHistogram
 from copula_shirley.cli import main as cli
-from copula_shirley.files.atomic import YOUNG, atomic_path
-from copula_shirley.publish.card_page import read_page
+from copula_shirley.publish.pages import read_page
 
 pytestmark = pytest.mark.evidence
 
@@ -140,29 +139,6 @@ def test_a_signal_at_any_moment_leaves_the_old_file_or_the_new_one(
     folder: Path, tally: Tally, name: str, number: signal.Signals
 ) -> None:
     signals_survived(folder, COMMANDS[name], [number] * 10, tally, seed=number)
-
-
-def test_what_a_kill_left_goes_with_the_next_write(tmp_path: Path) -> None:
-    dead, young, other = (
-        tmp_path / ".out.csv.00000000.partial",
-        tmp_path / ".out.csv.11111111.partial",
-        tmp_path / ".out.csv.gz.22222222.partial",
-    )
-    for path in (dead, young, other):
-        path.write_text("half")
-    os.utime(dead, (0, 0))
-    os.utime(other, (0, 0))
-    held = tmp_path / ".out.csv.abc.partial"
-    with atomic_path(tmp_path / "out.csv") as mine:
-        mine.write_text("first")
-        os.utime(mine, (0, 0))  # old, but a living process holds its lock
-        with atomic_path(tmp_path / "out.csv") as second:
-            second.write_text("second")
-        assert mine.exists()
-    assert (tmp_path / "out.csv").read_text() == "first"
-    assert not dead.exists() and not held.exists()
-    assert young.exists() and other.exists()
-    assert YOUNG >= 1
 
 
 # -- a full disk -----------------------------------------------------------------------

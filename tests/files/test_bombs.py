@@ -22,7 +22,7 @@ from tallies import Tally
 from copula_shirley import ArtefactError, Column, Schema, SchemaError, load
 from copula_shirley.files.archive import LARGEST_HEADER
 from copula_shirley.files.model_file import HEADER
-from copula_shirley.publish.card_page import card_html, read_page
+from copula_shirley.publish.pages import is_whole, read_page
 from copula_shirley.restoring import MOST_ROWS
 from copula_shirley.rows import parquet
 from copula_shirley.rows.tables import read_table
@@ -289,9 +289,9 @@ def test_an_absurd_csv_file_is_refused_in_little_memory(
 
 def test_a_huge_or_odd_page_is_no_card(tmp_path: Path) -> None:
     page = tmp_path / "c.html"
-    whole = card_html(fitted("uniform").card())
+    whole = fitted("uniform").card().to_html()
     page.write_text(whole, encoding="utf-8")
-    assert read_page(page)["whole"]
+    assert is_whole(read_page(page)[1])
     page.write_text(whole.replace("<body", " " * LARGEST_HEADER + "<body"), encoding="utf-8")
     with pytest.raises(ArtefactError, match=r"c\.html' must have at most 33,554,432 bytes"):
         read_page(page)

@@ -16,10 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copula_shirley import ArtefactError, Column, PrivateVine, Schema, SchemaError, load
-from copula_shirley.cli.ending import one_line
 from copula_shirley.evaluation.plots import plot_evaluation
-from copula_shirley.files.archive import parse_json
-from copula_shirley.files.texts import odd_character
+from copula_shirley.files.plain_json import parse_json
+from copula_shirley.files.texts import odd_character, one_line
 from copula_shirley.rows.tables import read_table
 
 #: What paints, hides or turns around: CSI, backspace, delete, bidi, zero width, separators.

@@ -14,8 +14,8 @@ from copula_shirley import load
 from copula_shirley.cli import main as cli
 from copula_shirley.files.digest import file_sha256
 from copula_shirley.files.model_file import atomic_paths
-from copula_shirley.publish.card_page import read_page
 from copula_shirley.publish.outputs import card_path
+from copula_shirley.publish.pages import AboutFile, read_page
 from copula_shirley.publish.verify import verify_file
 
 WORDS = "data.csv --schema schema.yaml --model dp-histogram -q"
@@ -52,13 +52,13 @@ def test_every_output_has_a_card_that_fits(monkeypatch: pytest.MonkeyPatch) -> N
     outputs = {"m.shirley", "a.csv", "b.parquet", "c.csv", "d.shirley"}
     assert set(os.listdir()) - before == outputs | {f"{name}.card.html" for name in outputs}
     for name in outputs:
-        data = read_page(card_path(Path(name)))
-        assert data["file"] == {"name": name, "sha256": file_sha256(name)} and data["made"]
+        data, _ = read_page(card_path(Path(name)))
+        assert data.file == AboutFile(name, file_sha256(name)) and data.made
         assert verify_file(name).faults == []
-    assert read_page(Path("a.csv.card.html"))["card"] == load("m.shirley").card()
+    assert read_page(Path("a.csv.card.html"))[0].card == load("m.shirley").card().to_dict()
     # nothing about the data's place, and no time in the model
     assert "data.csv" not in Path("c.csv.card.html").read_text()
-    assert "made" not in json.dumps(load("m.shirley").card())
+    assert "made" not in json.dumps(load("m.shirley").card().to_dict())
 
 
 @pytest.mark.usefixtures("here")
@@ -141,7 +141,7 @@ def test_a_forged_card_is_not_drawn_from(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fitted("dp-histogram", epsilon=8.0).save("dear")
-    card = fitted("dp-histogram", epsilon=0.1).card()
+    card = fitted("dp-histogram", epsilon=0.1).card().to_dict()
     edited(Path("dear"), Path("forged"), lambda header, _: header.update(card=card))
     before = listing()
     assert shirley(monkeypatch, "sample forged -n 5 -o a.csv") == 2
@@ -150,7 +150,7 @@ def test_a_forged_card_is_not_drawn_from(
     # a model that is older than cards gets one, which says what is not known
     edited(Path("dear"), Path("older"), lambda header, _: header.pop("card"))
     assert shirley(monkeypatch, "sample older -n 5 -q -o a.csv") == 0
-    assert set(read_page(Path("a.csv.card.html"))["card"]["versions"]) == {"copula-shirley"}
+    assert set(read_page(Path("a.csv.card.html"))[0].card["versions"]) == {"copula-shirley"}
     assert shirley(monkeypatch, "verify a.csv") == 0
 
 
@@ -162,6 +162,6 @@ def test_inspect_shows_the_card(
     assert shirley(monkeypatch, "inspect m.shirley --card card.html") == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Privacy card" in shown and "no attacker finds more than 7.6%" in shown
-    assert read_page(Path("card.html"))["file"]["sha256"] == file_sha256("m.shirley")
+    assert read_page(Path("card.html"))[0].file == AboutFile("m.shirley", file_sha256("m.shirley"))
     assert shirley(monkeypatch, "verify m.shirley --card card.html") == 0
     assert shirley(monkeypatch, "inspect m.shirley --json --card card.html") == 2

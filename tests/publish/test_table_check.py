@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 from card_models import edited, fitted, rows
 
-from copula_shirley import Column, Generator, PrivateVine, Schema, SettingError, load
+from copula_shirley import ArtefactError, Column, Generator, PrivateVine, Schema, SettingError, load
 from copula_shirley.cli import main as cli
 from copula_shirley.files.digest import file_sha256
 from copula_shirley.generator import find_generator
-from copula_shirley.publish.card_page import card_html, write_page
+from copula_shirley.privacy.card_page import page_of
 from copula_shirley.publish.outputs import card_path
+from copula_shirley.publish.pages import write_page
 from copula_shirley.publish.table_check import log_chance
 from copula_shirley.publish.verify import Verdict, verify_file
 from copula_shirley.rows.writing import write_table
@@ -262,11 +263,13 @@ def test_a_page_says_nothing_of_its_own(
         (today, file, None),
         ("epsilon 0.01 is the true one", file, "date is no date"),
         (today, {**file, "name": "proved: 0.01 / a.csv"}, "no name of a file"),
-        (today, {**file, "note": "proved"}, "not readable"),
     ):
-        card_path(path).write_text(card_html(card, about, made), encoding="utf-8")
+        card_path(path).write_text(page_of(card, about, made), encoding="utf-8")
         faults = verify_file(path).faults
         assert (faults == []) if fault is None else (fault in faults[0])
+    card_path(path).write_text(page_of(card, {**file, "note": "proved"}, today), encoding="utf-8")
+    with pytest.raises(ArtefactError, match="no privacy card"):
+        verify_file(path)
 
 
 # -- words -----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import pytest
 from card_models import SCHEMA, SETTINGS, edited, fitted, rows
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from copula_shirley import (
     ArtefactError,
@@ -30,16 +31,18 @@ from copula_shirley import (
 )
 from copula_shirley.cli import main as cli
 from copula_shirley.files.digest import BLANK, close_seal, file_sha256
+from copula_shirley.files.plain_json import canonical
 from copula_shirley.generator import generators
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import Query, Tables
 from copula_shirley.measure.transcript import Answer, Transcript
+from copula_shirley.privacy.card import Card
+from copula_shirley.privacy.card_page import DIGEST_START, page_of
 from copula_shirley.privacy.ledger import Budget, Sensitivity
 from copula_shirley.privacy.zcdp import rho_of
 from copula_shirley.private_vine.cell_maps import GroupKey
-from copula_shirley.publish.card import canonical, card_of
-from copula_shirley.publish.card_page import SEAL, START, card_html, read_page, write_page
 from copula_shirley.publish.outputs import card_path
+from copula_shirley.publish.pages import START, read_page, write_page
 from copula_shirley.publish.transcript_check import against_sub_totals
 from copula_shirley.publish.verify import ledger_faults, verify_file
 
@@ -269,7 +272,7 @@ FORGERIES = {
     card_meaning: "'meaning'",
     card_hash: "'settings_sha256'",
     card_words: "words",
-    card_entry: "'approved by'",
+    card_entry: "approved by",
     card_gone: "no privacy card",
     ledger_gone: "ledger is not readable",
 }
@@ -309,7 +312,8 @@ def rebuilt_card(path: Path, header: Header) -> None:
     model.epsilon = header["settings"]["epsilon"]
     model.settings_ = header["settings"]
     model.ledger_ = Ledger.from_dict(header["ledger"])
-    header["card"] = {**card_of(model), "versions": header["card"]["versions"]}
+    model._card = None
+    header["card"] = {**model.card().to_dict(), "versions": header["card"]["versions"]}
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.99])
@@ -509,9 +513,9 @@ def test_a_changed_card_is_refused(table: Path) -> None:
 
 
 def resealed(page: Path, text: str) -> None:
-    body = text.encode().rpartition(SEAL)[0]
+    body = text.encode().rpartition(DIGEST_START.encode())[0]
     digest = hashlib.sha256(body).hexdigest()
-    page.write_bytes(body + SEAL + digest.encode() + b"-->\n")
+    page.write_bytes(body + f"{DIGEST_START}{digest}-->\n".encode())
 
 
 def test_a_page_that_shows_another_card_is_refused(table: Path) -> None:
@@ -523,19 +527,20 @@ def test_a_page_that_shows_another_card_is_refused(table: Path) -> None:
 
 
 def test_a_card_that_does_not_add_up_is_refused(table: Path) -> None:
-    data = read_page(card_path(table))
+    data, _ = read_page(card_path(table))
+    about = to_builtins(data.file)
     for key, value in {
         "spent": {"epsilon": 0.1, "delta": 0.0, "rho": 0.0},
         "proved": None,
         "spends": [],
     }.items():
-        card = json.loads(json.dumps(data["card"]))
+        card = json.loads(json.dumps(data.card))
         card["ledger"][key] = value
-        card_path(table).write_text(card_html(card, data["file"], data["made"]))
+        card_path(table).write_text(page_of(Card.from_dict(card), about, data.made))
         assert any(text.startswith("card: the ledger") for text in verify_file(table).faults), key
-    card = json.loads(json.dumps(data["card"]))
+    card = json.loads(json.dumps(data.card))
     card["meaning"][0]["most_true_positives"] = 0.011
-    card_path(table).write_text(card_html(card, data["file"], data["made"]))
+    card_path(table).write_text(page_of(Card.from_dict(card), about, data.made))
     assert verify_file(table).faults == ["the card's meaning does not follow from its ledger"]
 
 

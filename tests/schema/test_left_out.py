@@ -15,8 +15,7 @@ from card_models import SETTINGS, rows
 from copula_shirley import Column, Schema, SchemaError, load
 from copula_shirley.evaluation import evaluate
 from copula_shirley.generator import CHUNK, find_generator, generators
-from copula_shirley.publish.card import checked_card, domain_warnings
-from copula_shirley.publish.card_page import card_html
+from copula_shirley.privacy.card import domain_warnings
 from copula_shirley.schema.schema import LeftOut
 
 NAMES = sorted(set(generators()) - {"real"})
@@ -123,12 +122,12 @@ def test_the_card_tells_sizes_sources_and_what_was_left_out(tmp_path: Path) -> N
     assert card["left_out"][1] == {
         "name": "no", "reason": "numbers of records", "replace": "id", "provenance": "declared",
     }  # fmt: skip
-    page = card_html(card)
+    page = card.to_html()
     for text in ("census 2019, p. 4", "source not stated", "ward rules", "e-mail addresses"):
         assert text in page, text
     assert "consecutive numbers, from no row" in page and "secret" not in page
     model.save(tmp_path / "m")
-    assert checked_card(load(tmp_path / "m")) == card
+    assert load(tmp_path / "m").card() == card
 
 
 def test_declared_values_of_a_draft_are_told() -> None:
@@ -136,7 +135,7 @@ def test_declared_values_of_a_draft_are_told() -> None:
     known = [replace(c, provenance="declared", source="book") for c in Schema.draft(made)]
     card = find_generator("dp-histogram")(1.0).fit(made, Schema(tuple(known))).card()
     assert all(c["as_drafted"] for c in card["columns"])
-    assert "book (the values are exactly those that a draft read off the rows)" in card_html(card)
+    assert "book (the values are exactly those that a draft read off the rows)" in card.to_html()
 
 
 def test_a_list_as_long_as_the_table_is_warned_of() -> None:
@@ -148,4 +147,4 @@ def test_a_list_as_long_as_the_table_is_warned_of() -> None:
     made = pd.DataFrame({"x": list(codes) * 5, "y": list(codes) * 5})
     card = find_generator("dp-histogram")(1.0).fit(made, schema).card()
     assert card["domain_warnings"] == [text]
-    assert "has 40 categories, more than a tenth" in card_html(card)
+    assert "has 40 categories, more than a tenth" in card.to_html()

@@ -13,12 +13,22 @@ from card_models import SCHEMA, SETTINGS, edited, fitted, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copula_shirley import ArtefactError, Column, PrivateVine, Schema, load
+from copula_shirley import (
+    ArtefactError,
+    Card,
+    Column,
+    PrivateVine,
+    Schema,
+    card_html,
+    card_of,
+    load,
+)
+from copula_shirley.files.plain_json import canonical, sha256_of
 from copula_shirley.generator import find_generator, generators
+from copula_shirley.privacy.card_page import page_of, template_id
 from copula_shirley.privacy.meaning import most_true_positives
 from copula_shirley.privacy.zcdp import rho_of
-from copula_shirley.publish.card import canonical, card_of, checked_card, sha256_of
-from copula_shirley.publish.card_page import card_html, read_page, template_id
+from copula_shirley.publish.pages import Page, is_whole, read_page
 
 NAMES = sorted(set(generators()) - {"real"})
 
@@ -27,7 +37,7 @@ NAMES = sorted(set(generators()) - {"real"})
 def test_a_model_keeps_its_card(name: str, tmp_path: Path) -> None:
     model = fitted(name, **({} if name == "uniform" else {"random_state": 1}))
     card = model.card()
-    assert json.loads(json.dumps(card, allow_nan=False)) == card
+    assert Card.from_dict(json.loads(json.dumps(card.to_dict(), allow_nan=False))) == card
     assert card["generator"] == name and card["ledger"]["spends"] == [
         spend.__dict__ for spend in model.ledger_.spends
     ]
@@ -67,7 +77,7 @@ def test_the_card_does_not_depend_on_rows(name: str) -> None:
 
 def test_the_card_names_no_number_of_rows_and_no_path() -> None:
     for name in ("private-vine", "copula-shirley", "privbayes"):
-        text = json.dumps(fitted(name, rows(7919), **SETTINGS.get(name, {})).card())
+        text = json.dumps(fitted(name, rows(7919), **SETTINGS.get(name, {})).card().to_dict())
         assert "7919" not in text and str(Path.cwd()) not in text
 
 
@@ -99,7 +109,7 @@ def test_what_is_wrong_is_said_loudly() -> None:
     assert thesis["words"]["headline"] == "Nothing is proved." and thesis["meaning"] is None
     for part in ("claim of epsilon 1 does not hold", "raw records", "distinct values", "epsilon 3"):
         assert part in said, part
-    page = card_html(thesis)
+    page = thesis.to_html()
     assert "No privacy guarantee" in page and "Why nothing is proved" in page
     dear = fitted("dp-histogram", accounting="thesis").card()
     assert "The claim is epsilon 1, but" in dear["words"]["warnings"][0]
@@ -114,7 +124,7 @@ def test_drafted_and_bought_domains_are_told() -> None:
     kinds = Schema.of_kinds({c.name: c.kind for c in SCHEMA})
     bought = PrivateVine(4.0, 1e-6, domain="measured").fit(table, kinds).card()
     assert {c["domain"] for c in bought["columns"]} == {"private"}
-    assert ">bought</td>" in card_html(bought) and bought["words"]["verdict"] == "proved"
+    assert ">bought</td>" in bought.to_html() and bought["words"]["verdict"] == "proved"
     stored = PrivateVine(4.0, 1e-6, domain="measured").fit(table).card()
     assert stored["words"]["verdict"] == "nothing proved"
     assert "kind was read off the data" in " ".join(stored["words"]["warnings"])
@@ -131,9 +141,8 @@ def test_people_with_several_rows() -> None:
 
 def test_a_new_fit_has_a_new_card() -> None:
     model = PrivateVine(1.0).fit(rows(), SCHEMA)
-    first = model.card()
-    first["generator"] = "nonsense"  # a copy: the model's own is not touched
-    assert model.card()["generator"] == "private-vine"
+    with pytest.raises(AttributeError):
+        model.card().generator = "nonsense"  # type: ignore[misc]
     model.epsilon = 2.0
     assert model.fit(rows(), SCHEMA).card()["ledger"]["claimed"]["epsilon"] == 2.0
 
@@ -148,10 +157,10 @@ def test_an_older_model_has_no_card_and_gets_one(tmp_path: Path) -> None:
 
 def test_a_card_of_another_model_is_not_passed_on(tmp_path: Path) -> None:
     fitted("dp-histogram", epsilon=8.0).save(tmp_path / "dear")
-    cheap = fitted("dp-histogram", epsilon=0.1).card()
+    cheap = fitted("dp-histogram", epsilon=0.1).card().to_dict()
     forged = edited(tmp_path / "dear", tmp_path / "forged", lambda h, _: h.update(card=cheap))
     with pytest.raises(ArtefactError, match="'ledger' is not that of the model"):
-        checked_card(load(forged))
+        load(forged).card()
 
 
 # -- the page ----------------------------------------------------------------------
@@ -159,7 +168,7 @@ def test_a_card_of_another_model_is_not_passed_on(tmp_path: Path) -> None:
 EVIL = "</script><script>alert('x')</script><img src=x onerror=alert(1)> & \"q\" {{ 7*7 }}"
 
 
-def evil_card(name: str, category: str = "a") -> dict[str, object]:
+def evil_card(name: str, category: str = "a") -> Card:
     schema = Schema(
         (
             Column(name, "categorical", categories=(category, "b")),
@@ -170,18 +179,20 @@ def evil_card(name: str, category: str = "a") -> dict[str, object]:
     return find_generator("dp-histogram")(1.0).fit(table, schema).card()
 
 
-def parsed(page: str, path: Path) -> dict[str, object]:
+def parsed(page: str, path: Path) -> Page:
     path.write_text(page, encoding="utf-8", errors="replace", newline="")
-    return read_page(path)
+    page, content = read_page(path)
+    assert is_whole(content)
+    return page
 
 
 def test_names_are_text_and_nothing_else(tmp_path: Path) -> None:
-    page = card_html(evil_card(EVIL), {"name": EVIL, "sha256": "0" * 64}, "now")
+    page = page_of(evil_card(EVIL), {"name": EVIL, "sha256": "0" * 64}, "now")
     assert page.count("<script") == 1 and page.count("</script>") == 1
     assert "<img" not in page and "49" not in re.sub(r"\d{3,}|[0-9a-f]{64}", "", page)
     data = parsed(page, tmp_path / "c.html")
-    assert data["whole"] and data["card"]["columns"][0]["name"] == EVIL
-    assert data["file"]["name"] == EVIL
+    assert data.card["columns"][0]["name"] == EVIL
+    assert data.file is not None and data.file.name == EVIL
 
 
 #: A stranger's control characters are refused when a page is read.
@@ -192,39 +203,40 @@ SHOWN = st.characters(exclude_categories=("Cc", "Cf", "Cs", "Zl", "Zp")) | st.sa
 @given(st.text(SHOWN, min_size=1, max_size=12).filter(lambda t: t != "x"))
 def test_any_name_comes_back(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     card = fitted_card_named(name)
-    data = parsed(card_html(card), tmp_path_factory.mktemp("p") / "c.html")
-    assert data["card"] == card and data["whole"]
+    data = parsed(card.to_html(), tmp_path_factory.mktemp("p") / "c.html")
+    assert Card.from_dict(data.card) == card
 
 
-def fitted_card_named(name: str) -> dict[str, object]:
+def fitted_card_named(name: str) -> Card:
     """A real card with another name of a column, which saves a fit for each."""
-    card = BASE.card()
+    card = BASE.card().to_dict()
     card["columns"][0]["name"] = name
     card["ledger"]["domains"] = {name: "declared", "job": "declared", "rich": "declared"}
     card["ledger"]["spends"][0]["what"] = name
-    return card
+    return Card.from_dict(card)
 
 
 BASE = fitted("dp-histogram")
 
 
 def test_the_page_needs_nothing_but_itself() -> None:
-    page = card_html(fitted("private-vine").card())
+    page = fitted("private-vine").card().to_html()
     assert "default-src 'none'" in page and "prefers-color-scheme: dark" in page
     assert not re.search(r"(?:src|href)=\"(?!data:,)|url\(|https?://|@import", page)
     assert f"card {template_id()}" in page
 
 
 def test_the_page_says_what_the_card_says() -> None:
-    page = card_html(fitted("private-vine").card(), {"name": "rows.csv", "sha256": "e" * 64}, "t")
+    page = page_of(fitted("private-vine").card(), {"name": "rows.csv", "sha256": "e" * 64}, "t")
     for text in ("7.6&nbsp;%", "e" * 64, "shirley verify rows.csv", "discrete gaussian", "OpenDP"):
         assert text in page, text
 
 
 def test_odd_cards_and_pages_are_refused(tmp_path: Path) -> None:
-    card = BASE.card()
-    with pytest.raises(ArtefactError, match="not readable"):
-        card_html({**card, "ledger": {}})
+    card = BASE.card().to_dict()
+    for more in ({"words": 3}, {"approved": "by all"}, {"meaning": [{"false_positives": "few"}]}):
+        with pytest.raises(ArtefactError, match="not readable"):
+            Card.from_dict({**card, **more})
     for content in (b"", b"hello", b"\xff\xfe", b'<script type="application/json" id="card">[]'):
         (tmp_path / "odd.html").write_bytes(content)
         with pytest.raises(ArtefactError, match="no privacy card"):
@@ -233,7 +245,11 @@ def test_odd_cards_and_pages_are_refused(tmp_path: Path) -> None:
         read_page(tmp_path / "absent.html")
 
 
-def test_card_of_needs_a_fit_and_equals_the_method() -> None:
+def test_the_old_names_still_work() -> None:
     model = fitted("dp-histogram")
-    assert card_of(model) == model.card()
+    with pytest.deprecated_call(match="model.card()"):
+        assert card_of(model) == model.card()
+    with pytest.deprecated_call(match="to_html"):
+        assert card_html(model.card().to_dict()) == model.card().to_html()
+    assert "<iframe srcdoc=" in model.card()._repr_html_()
     assert sha256_of(model.settings_) == model.card()["settings_sha256"]

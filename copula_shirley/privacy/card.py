@@ -1,0 +1,231 @@
+"""The privacy card: what was promised for a fitted model, and what that means for a person.
+
+A card is made of ledger, schema and settings, never of rows, so it tells nothing that the model
+does not tell. It is plain JSON, stands in the model file, and is shown as a page
+(``copula_shirley.privacy.card_page``).
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import warnings
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from copula_shirley.errors import ArtefactError
+from copula_shirley.files.plain_json import canonical, close, sha256_of
+from copula_shirley.privacy.card_words import Bound, Words, meaning_of, randomness_of, words_of
+from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.schema.schema import Schema
+
+FORMAT = 2
+PACKAGES = ("copula-shirley", "numpy", "opendp", "pyvinecopulib")
+#: Rows for each category of a nominal column below which its card warns.
+ROWS_PER_CATEGORY = 10
+
+
+class ColumnFacts(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the domain of a column comes from."""
+
+    name: str
+    kind: str
+    domain: str
+    cells: int
+    source: str | None
+    as_drafted: bool
+
+
+class PersonFacts(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the most rows of a person come from."""
+
+    max_rows: int | None
+    domain: str
+    source: str | None
+    as_drafted: bool
+
+
+class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The privacy card of a fitted model; ``card["meaning"]`` gives plain JSON values."""
+
+    format: int = FORMAT
+    generator: str
+    ledger: dict[str, Any]
+    columns: list[ColumnFacts]
+    person: PersonFacts | None
+    left_out: list[dict[str, str | None]]
+    domain_warnings: list[str]
+    randomness: str
+    meaning: list[Bound] | None
+    versions: dict[str, str]
+    settings_sha256: str
+    schema_sha256: str
+    words: Words
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        ledger: Ledger,
+        schema: Schema,
+        settings: Mapping[str, Any],
+        rows: int,
+        made_with: Mapping[str, str] | None = None,
+    ) -> Card:
+        """The card of what the generator ``name`` fitted.
+
+        ``rows`` is the number that the model keeps: noisy, or public. ``made_with`` are the
+        versions of the packages that fitted it, by default those that run.
+        """
+        facts: dict[str, Any] = {
+            "generator": name,
+            "ledger": ledger.to_dict(),
+            "columns": [
+                ColumnFacts(
+                    c.name,
+                    c.kind,
+                    c.provenance,
+                    c.size,
+                    c.source,
+                    c.provenance == "declared" and c.draft is not None,
+                )
+                for c in schema
+            ],
+            "person": None
+            if schema.person is None
+            else PersonFacts(
+                schema.max_rows,
+                schema.person_provenance,
+                schema.person_source,
+                schema.person_provenance == "declared" and schema.person_draft is not None,
+            ),
+            "left_out": [vars(left) for left in schema.left_out],
+            "domain_warnings": domain_warnings(schema, rows),
+            "versions": dict(made_with or versions()),
+            "settings_sha256": sha256_of(settings),
+            "schema_sha256": sha256_of(schema.to_dict()),
+        }
+        card = cls(**facts, **_derived(ledger, name))
+        return cls.from_dict(json.loads(canonical(card.to_dict())))  # as a file will give it back
+
+    @classmethod
+    def from_dict(cls, entry: Any) -> Card:
+        """The card that ``to_dict`` gave, or one ``ArtefactError``."""
+        known = entry.get("format") if isinstance(entry, dict) else FORMAT
+        if known != FORMAT:
+            raise ArtefactError(f"the card has format {known!r:.30}, this version knows {FORMAT}")
+        try:
+            return msgspec.convert(entry, cls)
+        except msgspec.ValidationError as error:
+            raise ArtefactError(f"the card is not readable: {error}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The card as plain JSON values."""
+        found: dict[str, Any] = msgspec.to_builtins(self, order="sorted")
+        return found
+
+    def __getitem__(self, name: str) -> Any:
+        return self.to_dict()[name]
+
+    def to_html(self) -> str:
+        """The card as one page that needs nothing but itself."""
+        from copula_shirley.privacy.card_page import page_of  # noqa: PLC0415  (slow)
+
+        return page_of(self)
+
+    def _repr_html_(self) -> str:
+        """In notebooks: a frame of its own, so that the page's style stays inside."""
+        from markupsafe import escape  # noqa: PLC0415  (slow)
+
+        page = escape(self.to_html())
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 30em; border: 0"></iframe>'
+
+    def differences(self, true: Card) -> list[str]:
+        """What this card says otherwise than the true one.
+
+        Versions are those of the fit, which nothing else records, and another version of this
+        package may have found other words: their types alone are asked for.
+        """
+        own, others = self.to_dict(), true.to_dict()
+        return [
+            f"the card's entry {name!r} is not that of the model"
+            for name in others
+            if name not in ("words", "versions") and not close(own[name], others[name])
+        ]
+
+    def contradictions(self) -> list[str]:
+        """What does not follow from the card's own ledger."""
+        ledger = Ledger.from_dict(self.ledger)
+        derived = _derived(ledger, self.generator)
+        own, true = self.to_dict(), msgspec.to_builtins(derived)
+        found = [
+            f"the card's {name} does not follow from its ledger"
+            for name in ("randomness", "meaning")
+            if not close(own[name], true[name])
+        ]
+        if ledger.domains != {c.name: c.domain for c in self.columns}:
+            found.append("the card's domains are not those of its ledger")
+        if self.words != derived["words"]:
+            by = self.versions.get("copula-shirley")
+            other = "" if by == version("copula-shirley") else f", or version {by} had other words"
+            found.append(f"the card's words are not what its ledger says{other}")
+        return found
+
+
+def _derived(ledger: Ledger, name: str) -> dict[str, Any]:
+    """The entries of a card that follow from the ledger of the generator ``name``."""
+    return {
+        "randomness": randomness_of(ledger),
+        "meaning": meaning_of(ledger),
+        "words": words_of(ledger, name),
+    }
+
+
+def domain_warnings(schema: Schema, rows: int) -> list[str]:
+    """Columns with too many categories to be public knowledge, or too few to be of use.
+
+    ``rows`` is the number that the model keeps: noisy, or public.
+    """
+    long = [
+        f"Column {c.name!r} has {len(c.categories):,} categories, more than a tenth of the number "
+        "of rows: a list that long may hold values of single rows."
+        for c in schema
+        if c.nominal and c.provenance != "private" and ROWS_PER_CATEGORY * len(c.categories) > rows
+    ]
+    return long + [
+        f"Column {c.name!r} is {c.categories[0]!r} in every row: no category rose above the noise. "
+        "Declare its categories, or spend a larger epsilon."
+        for c in schema
+        if c.provenance == "private" and len(c.categories) == 1
+    ]
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a fit depends on."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def card_of(model: Any) -> Card:
+    """The card of a model: the old name of ``model.card()``."""
+    warnings.warn("card_of(model) is now model.card()", DeprecationWarning, stacklevel=2)
+    card: Card = model.card()
+    return card
+
+
+def card_html(card: Card | Mapping[str, Any], *file_and_date: Any) -> str:
+    """The page of a card: the old name of ``card.to_html()``."""
+    from copula_shirley.privacy.card_page import page_of  # noqa: PLC0415  (slow)
+
+    warnings.warn("card_html(card) is now card.to_html()", DeprecationWarning, stacklevel=2)
+    known = card if isinstance(card, Card) else Card.from_dict(dict(card))
+    return page_of(known, *file_and_date)
