@@ -23,7 +23,8 @@ import pandas as pd
 import pooch  # type: ignore[import-untyped, unused-ignore]
 
 from copula_shirley.errors import ShirleyError
-from copula_shirley.schema.schema import Schema, load_yaml
+from copula_shirley.files.strict_yaml import load_yaml
+from copula_shirley.schema.schema import Schema
 
 #: Environment variable that names the folder with the user's data files.
 FOLDER_VARIABLE = "COPULA_SHIRLEY_DATA"

@@ -27,8 +27,8 @@ from copula_shirley.evaluation.comparison import TASKS, Profile
 from copula_shirley.evaluation.metrics.registry import known_metrics
 from copula_shirley.experiments.datasets import list_datasets
 from copula_shirley.files.atomic import read_text
+from copula_shirley.files.strict_yaml import LARGEST_YAML, load_yaml
 from copula_shirley.privacy.ledger import check_epsilon
-from copula_shirley.schema.schema import LARGEST_YAML, load_yaml
 
 #: Whose presence is hidden: a person with all rows, or each row by itself.
 Unit = Literal["person", "row"]

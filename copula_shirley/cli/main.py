@@ -59,7 +59,8 @@ from copula_shirley.files.texts import one_line
 from copula_shirley.publish.outputs import with_cards, written_with_cards
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, write_table
-from copula_shirley.schema.schema import Schema, draft_notes
+from copula_shirley.schema.draft import draft_notes
+from copula_shirley.schema.schema import Schema
 
 if TYPE_CHECKING:  # what takes seconds to import is imported by the commands that need it
     from copula_shirley.generator import Generator

@@ -12,7 +12,8 @@ import typer
 
 from copula_shirley.cli.terminal import assignment
 from copula_shirley.errors import SettingError
-from copula_shirley.schema.schema import Schema, load_yaml
+from copula_shirley.files.strict_yaml import load_yaml
+from copula_shirley.schema.schema import Schema
 
 if TYPE_CHECKING:
     from copula_shirley.generator import Generator

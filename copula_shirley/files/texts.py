@@ -6,6 +6,7 @@ inspected, and U+202E shows what follows it backwards.
 
 from __future__ import annotations
 
+import reprlib
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
@@ -19,6 +20,10 @@ BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"
 JOINERS = "\u200c\u200d"
 #: Controls that a value of several lines may hold; what prints it shows it in one line.
 SPACES = "\t\n\r"
+#: Values in messages are cut; an alias in YAML can make a small text very long.
+SHORT = reprlib.Repr()
+SHORT.maxlevel, SHORT.maxlist, SHORT.maxtuple = 3, 12, 12
+SHORT.maxstring = SHORT.maxother = SHORT.maxlong = 120
 
 
 def odd_character(text: str, *, spaces: bool = False) -> str | None:
@@ -63,3 +68,21 @@ def one_line(text: str) -> str:
         c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode()
         for c in " ".join(text.split())
     )
+
+
+def shown(value: Any) -> str:
+    """A value in an error message: enough to find it, however large it is."""
+    try:
+        text = SHORT.repr(value)
+    except (ValueError, RecursionError):  # a number of 5,000 digits
+        text = f"<{type(value).__name__}>"
+    return text
+
+
+def is_text(value: str) -> bool:
+    """Whether a text can be written to a file: an escape may name half of a character."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -36,7 +36,7 @@ from copula_shirley.measure.queries import CellMap, Discovery, Queries, Tables
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema, check_table
-from copula_shirley.schema.values import absent, label_of
+from copula_shirley.schema.values import absent
 
 Storage = Literal["number", "date", "category"]
 #: Share of the budget that buys the domain; and of delta, for categories.
@@ -87,7 +87,7 @@ class RawRecords:
             n: _numbers(table[n], s, columns[n].format) for n, s in stored.items() if s in _NUMERIC
         }
         self.labels = {
-            n: _labels(table[n], columns[n].kind) for n, s in stored.items() if s == "category"
+            n: _labels(table[n], columns[n]) for n, s in stored.items() if s == "category"
         }
         self.missing = {name: absent(table[name]) for name in stored}
 
@@ -127,9 +127,9 @@ def _finite(series: pd.Series) -> FloatArray:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _labels(series: pd.Series, kind: str) -> pd.Series:
+def _labels(series: pd.Series, column: Column) -> pd.Series:
     """Categories as texts, whole numbers and truth values; None where missing or no category."""
-    return pd.Series([label_of(value, kind) for value in series], series.index, dtype=object)
+    return pd.Series(map(column.domain.label, series), series.index, dtype=object)
 
 
 # -- keys: public functions of a row ---------------------------------------------

@@ -18,6 +18,7 @@ from copula_shirley.private_vine.leaves import Leaves
 from copula_shirley.private_vine.pair_copula import Labels, Uniforms, edges_of
 from copula_shirley.private_vine.reweighting import Target, pick, tilt
 from copula_shirley.private_vine.vine import Known, RegularVine, stratified
+from copula_shirley.schema.conditions import Condition
 from copula_shirley.schema.domain import FloatArray, Grid, round_to_resolution
 from copula_shirley.schema.schema import Schema
 
@@ -30,19 +31,6 @@ POOL, LEAST_POOL = 4, 20_000
 LEAST_WIDTH = 1e-9
 #: Rounds through the tables when a pool is weighed: at the fit, and at each sample.
 SWEEPS, POLISH = 8, 6
-
-
-@dataclass(frozen=True)
-class Condition:
-    """What a column must be: cells ``first`` to ``last`` of the declared domain.
-
-    ``low`` and ``high`` are the numbers in them that are allowed, both ends included.
-    """
-
-    first: int
-    last: int
-    low: float = -np.inf
-    high: float = np.inf
 
 
 @dataclass(eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,7 @@ from copula_shirley.files.atomic import check_regular
 from copula_shirley.rows.parquet import read_parquet
 from copula_shirley.schema.domain import TEXT
 from copula_shirley.schema.schema import MOST_COLUMNS, Column, Schema
-from copula_shirley.schema.values import number_of, reader_of
+from copula_shirley.schema.values import number_of, numbers_named, text_reader
 
 CSV = (".csv",)
 PARQUET = (".parquet", ".pq")
@@ -152,21 +151,14 @@ def _names(path: str, header: Sequence[str]) -> list[str]:
 
 def _declared(column: Column | None, missing: Sequence[str]) -> tuple[Told, Asked]:
     """A column whose fields are read one by one, by the kind that a schema says."""
-    read = reader_of(column, missing)
+    read = column.domain.reader(missing) if column else text_reader(missing)
+    dtype = column.domain.file_dtype if column else TEXT
     blocks = [np.empty(0, dtype=object)]
 
     def asked() -> pd.Series:
-        return pd.Series(np.concatenate(blocks), dtype=_dtype(column))
+        return pd.Series(np.concatenate(blocks), dtype=dtype)
 
     return lambda fields: blocks.append(read(fields)), asked
-
-
-def _dtype(column: Column | None) -> str:
-    """The dtype of a column of a CSV file: of texts where all that it can hold is text."""
-    if column is None or column.kind == "datetime":
-        return TEXT
-    listed = column.kind == "categorical" and all(isinstance(c, str) for c in column.categories)
-    return TEXT if listed else "object"
 
 
 def _inferred(missing: Sequence[str]) -> tuple[Told, Asked]:
@@ -220,18 +212,17 @@ def _without_named(
     """The table without the values that stand for missing ones: texts, and numbers by value."""
     if not missing:
         return table
-    numbers = {n for n in map(number_of, missing) if not math.isnan(n)}
-    kinds = {column.name: column.kind for column in schema or ()}
+    numbers = numbers_named(missing)
+    of_numbers = {column.name: column.is_number for column in schema or ()}
 
-    def named(value: Any, kind: str) -> bool:
-        if isinstance(value, str) and value in missing:
-            return True
-        return kind in ("integer", "continuous") and number_of(value) in numbers
+    def named(value: Any, numeric: bool) -> bool:
+        text = isinstance(value, str) and value in missing
+        return text or (numeric and number_of(value) in numbers)
 
     for name in table.columns:
         dtype = table[name].dtype
         numeric = pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "b"
-        kind = kinds.get(name, "integer" if numeric else "categorical")
-        stands = np.array([named(value, kind) for value in table[name]], dtype=bool)
+        numeric = of_numbers.get(name, numeric)
+        stands = np.array([named(value, numeric) for value in table[name]], dtype=bool)
         table[name] = table[name].mask(stands)
     return table

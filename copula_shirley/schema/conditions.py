@@ -7,13 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from copula_shirley.errors import SettingError
-from copula_shirley.private_vine.model import Condition
-from copula_shirley.schema import domain
 from copula_shirley.schema.schema import Column, Schema
-from copula_shirley.schema.values import bound_of
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a column must be: cells ``first`` to ``last`` of the declared domain.
+
+    ``low`` and ``high`` are the numbers in them that are allowed, both ends included.
+    """
+
+    first: int
+    last: int
+    low: float = -np.inf
+    high: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -74,19 +83,10 @@ def _from_text(column: Column, text: str) -> Any:
     """A value of the column from what was typed; an empty text is a missing value."""
     if text == "" and column.missing:
         return None
-    if column.kind in ("categorical", "boolean"):
-        listed = {str(category).lower(): category for category in domain.categories(column)}
-        listed |= {str(category): category for category in domain.categories(column)}
-        return listed.get(text, listed.get(text.lower(), text))
     low, dots, high = text.partition("..")
-    if dots:
+    if dots and not column.is_listed:
         return tuple(None if end == "" else _from_text(column, end) for end in (low, high))
-    if column.kind == "datetime":
-        return text
-    try:
-        return int(text) if column.kind == "integer" else float(text)
-    except ValueError:
-        return text
+    return column.domain.typed(text)
 
 
 def _unknown(name: str, schema: Schema) -> SettingError:
@@ -96,55 +96,38 @@ def _unknown(name: str, schema: Schema) -> SettingError:
 
 
 def _wanted(column: Column, value: Any) -> Wanted:
-    ends = [value, value]
+    ends, domain = [value, value], column.domain
     if isinstance(value, tuple | list):
-        if column.nominal or column.kind == "boolean":
+        if not column.is_ordered:
             raise _error(column, value, "must be one category: an interval needs an order")
         if len(value) != 2:
             raise _error(column, value, "must be a value or a pair (low, high)")
         # an end that is left open is the declared bound
-        bounds = _bounds(column)
-        ends = [bound if end is None else end for end, bound in zip(value, bounds, strict=True)]
+        ends = [
+            bound if end is None else end for end, bound in zip(value, domain.ends, strict=True)
+        ]
     low, high = (_number(column, value, end) for end in ends)
     if low > high:
         raise _error(column, value, "must have its lower end first")
-    if column.kind == "continuous" and column.resolution is not None and np.isfinite(low):
-        step = float(column.resolution)
+    step = domain.step_size
+    if step and np.isfinite(low):
         first, last = np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6)
         if first > last:
             raise _error(column, value, f"holds no value of the resolution {column.resolution}")
-        low, high = domain.round_to_resolution(column, np.array([first * step, last * step]))
-    cells = domain.cells(column)
-    first, last = cells.index(np.array([low, high]))
+        low, high = domain.round(np.array([first * step, last * step])).tolist()
+    first, last = domain.cells().index(np.array([low, high]))
     return Wanted(float(low), float(high), Condition(int(first), int(last), low, high))
 
 
-def _bounds(column: Column) -> tuple[Any, Any]:
-    if column.kind == "categorical":
-        return column.categories[0], column.categories[-1]
-    return column.minimum, column.maximum
-
-
 def _number(column: Column, value: Any, end: Any) -> float:
-    series = pd.Series([end], dtype=object)
-    if column.kind == "datetime" and isinstance(end, str):
-        moment = bound_of(end, column.format)
-        if np.isnat(moment):
-            how = f" or as in {column.format}" if column.format else ""
-            raise _error(column, value, f"must be a date such as 2022-02-05{how}")
-        series = pd.Series([pd.Timestamp(moment)])
-    elif column.kind in ("integer", "continuous") and end is not None:
-        series = pd.Series([end])
-    if domain.outside(column, series)[0]:
-        raise _error(column, value, f"must lie in the declared domain: {_domain(column)}")
-    return float(domain.to_numbers(column, series)[0])
-
-
-def _domain(column: Column) -> str:
-    if column.kind in ("categorical", "boolean"):
-        listed = [repr(category) for category in domain.categories(column)]
-        return ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else "")
-    return f"{column.minimum} to {column.maximum}"
+    try:
+        series = column.domain.read_end(end)
+    except ValueError as error:
+        raise _error(column, value, str(error)) from None
+    if column.domain.outside(series)[0]:
+        rule = f"must lie in the declared domain: {column.domain.words}"
+        raise _error(column, value, rule)
+    return float(column.domain.to_numbers(series)[0])
 
 
 def _error(column: Column, value: Any, rule: str) -> SettingError:

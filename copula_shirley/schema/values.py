@@ -10,38 +10,29 @@ from __future__ import annotations
 
 import math
 import re
-import reprlib
-from collections.abc import Callable, Collection, Sequence
-from datetime import UTC, date, datetime
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from copula_shirley.files.texts import odd_character
 
-if TYPE_CHECKING:
-    from copula_shirley.schema.schema import Column
-
 #: Texts of numbers: no words (nan, inf), no underscores, no digits of other scripts.
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-#: Most numbers of a file; others are read one by one.
-PLAIN = r"^-?[0-9]{1,20}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$"
 #: Texts of truth values, as Python, R, SQL and JSON write them.
 TRUTHS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 #: Whole numbers from here on are not all doubles.
 INEXACT = 2**53
 #: Types of which equal values are one in a hash table, and that ``numpy`` makes floats of.
 SIMPLE = {int, float, bool, type(None)}
+#: What one text of a file means; and how many of them are read.
+Meaning = Callable[[str], Any]
+Reader = Callable[[Sequence[str]], NDArray[np.object_]]
 NO_MOMENT = np.datetime64("NaT", "us")
-#: Values in messages are cut; an alias in YAML can make a small text very long.
-SHORT = reprlib.Repr()
-SHORT.maxlevel, SHORT.maxlist, SHORT.maxtuple = 3, 12, 12
-SHORT.maxstring = SHORT.maxother = SHORT.maxlong = 120
 
 
 def number_of(value: Any) -> float:
@@ -116,6 +107,43 @@ def numbers_of(series: pd.Series) -> NDArray[np.float64]:
     return np.fromiter(map(number_of, values), dtype=float, count=len(values))
 
 
+def as_floats(series: pd.Series) -> NDArray[np.float64]:
+    """The values as numbers; NaN where they are none. Dates and durations are none."""
+    dtype = series.dtype
+    if pd.api.types.is_numeric_dtype(dtype) and dtype.kind in "biuf":
+        return series.to_numpy(dtype=float, na_value=np.nan)
+    if dtype.kind in "mMc" or pd.api.types.is_datetime64_any_dtype(dtype):
+        return np.full(len(series), np.nan)
+    return numbers_of(series)
+
+
+def numbers_named(texts: Iterable[str]) -> set[float]:
+    """The numbers among texts."""
+    return {number for number in map(number_of, texts) if not math.isnan(number)}
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number; truth values are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return isinstance(value, int) or math.isfinite(value)
+
+
+def scalar(value: Any) -> Any:
+    """A numpy scalar as one of Python."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def plain(value: Any) -> Any:
+    """A numpy or pandas scalar as what YAML and JSON can hold."""
+    if isinstance(value, timedelta):
+        return str(pd.Timedelta(value))
+    if isinstance(value, date):
+        stamp = pd.Timestamp(value)
+        return str(stamp.date()) if stamp == stamp.normalize() else str(stamp)
+    return scalar(value)
+
+
 def _digits(value: Any) -> str | None:
     """The text of a whole number."""
     number = number_of(value)
@@ -165,17 +193,9 @@ class Positions:
         return -2 if found is None else found
 
 
-def label_of(value: Any, kind: str = "categorical") -> Any:
-    """A value as a category out of no list, None if it can be none; "1" and 1.0 are 1.
-
-    In a column of numbers or truth values a text that is none of them is no category.
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if kind == "boolean":
-        return truth_of(value)
-    if isinstance(value, str) and kind in ("integer", "continuous"):
-        value = number_of(value)
+def label_of(value: Any) -> Any:
+    """A value as a category out of no list, None if it can be none; "1" and 1.0 are 1."""
+    value = scalar(value)
     if isinstance(value, str):
         if value in ("True", "False"):
             return value == "True"
@@ -193,6 +213,16 @@ def label_of(value: Any, kind: str = "categorical") -> Any:
     return None
 
 
+def positions(categories: Collection[Any], series: pd.Series) -> NDArray[np.intp]:
+    """Position of each value in a closed list; -1 missing, -2 unknown."""
+    where = Positions(categories).of
+    if series.dtype == object and not set(map(type, series)) <= SIMPLE | {str}:
+        found = np.array([where(value) for value in series], dtype=np.intp)
+        return np.where(absent(series), -1, found)
+    codes, distinct = pd.factorize(series, use_na_sentinel=True)
+    return np.array([*map(where, distinct), -1], dtype=np.intp)[codes]
+
+
 def absent(series: pd.Series) -> NDArray[np.bool_]:
     """Which values are missing."""
     try:
@@ -202,79 +232,19 @@ def absent(series: pd.Series) -> NDArray[np.bool_]:
         return pd.Series(plain, dtype=object).isna().to_numpy()
 
 
-# -- texts of a file ---------------------------------------------------------------
+def text_reader(missing: Collection[str], meaning: Meaning | None = None) -> Reader:
+    """How texts of a file are read: None where they stand for a missing value.
 
-
-def reader_of(
-    column: Column | None, missing: Collection[str]
-) -> Callable[[Sequence[str]], NDArray[np.object_]]:
-    """How the texts of a file are read in a column: None where they stand for a missing value.
-
-    Numbers and truth values become such, and a text that is none of them stays as it is. A number
-    stands for a missing value by its value, so that -9.00 does if "-9" is named. Without a column
-    texts stay texts.
+    ``meaning`` says what the others mean; without it they stay as they are.
     """
-    cache = Cache(_meaning(column, {"", *missing}))
+    gaps = {"", *missing}
+    read = meaning or (lambda text: text)
+    cache = Cache(lambda text: None if text in gaps else read(text))
 
     def each(texts: Sequence[str]) -> NDArray[np.object_]:
         return np.fromiter(map(cache.__getitem__, texts), dtype=object, count=len(texts))
 
-    if column is None or column.kind not in ("integer", "continuous"):
-        return each
-    whole = column.kind == "integer"
-    gaps = [n for n in map(number_of, missing) if not math.isnan(n)]
-
-    def numbers(texts: Sequence[str]) -> NDArray[np.object_]:
-        """The same as ``each``, plain numbers faster: Arrow rounds them as Python does."""
-        fields = pa.array(texts, pa.string())
-        matched = pc.match_substring_regex(fields, PLAIN)
-        read = pc.cast(pc.if_else(matched, fields, "0"), pa.float64()).to_numpy()
-        plain = matched.to_numpy(zero_copy_only=False)
-        values: NDArray[np.object_] = read.astype(object)
-        if whole:
-            plain &= np.abs(read) < INEXACT
-            integral = plain & (read == np.rint(read))
-            values[integral] = read[integral].astype(np.int64)
-        values[np.isin(read, gaps)] = None
-        rest = np.flatnonzero(~plain)
-        values[rest] = each([texts[i] for i in rest.tolist()])
-        return values
-
-    return numbers
-
-
-def _meaning(column: Column | None, missing: Collection[str]) -> Callable[[str], Any]:
-    """What one text means in a column."""
-    if column is None or column.kind in ("datetime", "categorical"):
-        listed = () if column is None else column.categories
-        # texts that are listed stay as they are
-        where = None if all(isinstance(c, str) for c in listed) else Positions(listed)
-
-        def text(value: str) -> Any:
-            if value in missing:
-                return None
-            found = -2 if where is None else where.of(value)
-            return value if found < 0 else listed[found]
-
-        return text
-    gaps = {n for n in map(number_of, missing) if not math.isnan(n)}
-    whole = column.kind == "integer"
-
-    def number(value: str) -> Any:
-        found = number_of(value)
-        if value in missing or found in gaps:
-            return None
-        if math.isnan(found):
-            return value
-        return int(found) if whole and found == int(found) else found
-
-    def truth(value: str) -> Any:
-        found = truth_of(value)
-        if value in missing:
-            return None
-        return value if found is None else found
-
-    return truth if column.kind == "boolean" else number
+    return each
 
 
 class Cache(dict[str, Any]):
@@ -292,12 +262,3 @@ class Cache(dict[str, Any]):
         if len(self) < self.MOST:
             self[text] = value
         return value
-
-
-def shown(value: Any) -> str:
-    """A value in an error message: enough to find it, however large it is."""
-    try:
-        text = SHORT.repr(value)
-    except (ValueError, RecursionError):  # a number of 5,000 digits
-        text = f"<{type(value).__name__}>"
-    return text

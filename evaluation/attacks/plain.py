@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.evaluation.attacks.matching import Codes
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.schema.schema import LARGEST_EXACT_INTEGER
+from copula_shirley.schema.values import INEXACT
 
 Tables = Mapping[str, pd.DataFrame]
 #: Texts with more distinct values are compared as codes: a coordinate each would fill the memory.
@@ -138,7 +138,7 @@ def _together(tables: Tables, column: Any) -> Any:
         if np.isinf(floats).any():
             raise SchemaError(f"column {column!r} holds an infinite number; numbers must be finite")
         whole = all(pd.api.types.is_integer_dtype(s.dtype) for s in series)
-        if whole and np.nanmax(np.abs(floats)) >= LARGEST_EXACT_INTEGER:
+        if whole and np.nanmax(np.abs(floats)) >= INEXACT:
             kind = "UInt64" if np.nanmin(floats) >= 0 else "Int64"
             return pd.concat([s.astype(kind) for s in series], ignore_index=True)
         return pd.Series(floats)

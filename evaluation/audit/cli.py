@@ -48,10 +48,11 @@ from copula_shirley.evaluation.audit.findings import (
 from copula_shirley.evaluation.audit.fits import SAMPLE_ROWS
 from copula_shirley.evaluation.audit.neighbours import DEFAULT_PAIRS, PAIRS, Pair, read_pair
 from copula_shirley.files.model_file import atomic_path
+from copula_shirley.files.strict_yaml import load_yaml
 from copula_shirley.generator import generators
 from copula_shirley.privacy.ledger import Budget
 from copula_shirley.registry import check_settings, find_class, takes
-from copula_shirley.schema.schema import Schema, load_yaml
+from copula_shirley.schema.schema import Schema
 
 STYLES = {REFUTED: "red", FALSE_LEDGER: "red", INCONCLUSIVE: "yellow", NO_POWER: "yellow"}
 

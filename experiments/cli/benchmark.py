@@ -26,7 +26,7 @@ from copula_shirley.experiments.report import write_report
 from copula_shirley.experiments.run.store import Store, tidy
 from copula_shirley.experiments.specs import Grid
 from copula_shirley.files.model_file import atomic_path
-from copula_shirley.schema.schema import load_yaml
+from copula_shirley.files.strict_yaml import load_yaml
 
 #: Who is protected: a row (or person) more or less. The same for all, or epsilons do not compare.
 NEIGHBOURS = {"neighbours": "add-remove"}

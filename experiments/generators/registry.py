@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from copula_shirley.errors import ShirleyError
 from copula_shirley.experiments.generators.environments import PeerError
-from copula_shirley.schema.schema import load_yaml
+from copula_shirley.files.strict_yaml import load_yaml
 
 HERE = Path(__file__).parent
 REGISTRY = HERE / "peers.yaml"

@@ -24,9 +24,9 @@ from copula_shirley import Column, Schema, ShirleyError, read_table
 from copula_shirley.baselines import DPHistogram
 from copula_shirley.cli import main as cli
 from copula_shirley.experiments.specs import Grid
+from copula_shirley.files.strict_yaml import LARGEST_YAML, load_yaml
 from copula_shirley.rows.tables import MOST_COLUMNS
 from copula_shirley.rows.writing import escaped, write_table
-from copula_shirley.schema.schema import LARGEST_YAML, load_yaml
 
 pytestmark = pytest.mark.evidence
 

@@ -10,7 +10,7 @@ import pytest
 
 from copula_shirley import Schema
 from copula_shirley.cli import main as cli
-from copula_shirley.schema.schema import draft_notes
+from copula_shirley.schema.draft import draft_notes
 
 
 @pytest.fixture

@@ -22,11 +22,12 @@ from tallies import Tally
 from copula_shirley import ArtefactError, Column, Schema, SchemaError, load
 from copula_shirley.files.archive import LARGEST_HEADER
 from copula_shirley.files.model_file import HEADER
+from copula_shirley.files.strict_yaml import LONGEST_NUMBER, load_yaml
 from copula_shirley.publish.pages import is_whole, read_page
 from copula_shirley.restoring import MOST_ROWS
 from copula_shirley.rows import parquet
 from copula_shirley.rows.tables import read_table
-from copula_shirley.schema.schema import LONGEST_NUMBER, MOST_COLUMNS, load_yaml
+from copula_shirley.schema.schema import MOST_COLUMNS
 
 pytestmark = pytest.mark.evidence
 

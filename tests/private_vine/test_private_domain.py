@@ -24,9 +24,9 @@ from copula_shirley.private_vine.domain import (
     MagnitudeKey,
     RawRecords,
     brought_in,
-    label_of,
     undeclared,
 )
+from copula_shirley.schema.values import label_of
 
 
 def raw(**columns: list[object]) -> RawRecords:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.schema import domain
+from copula_shirley.schema.dates import Datetime, guess_format
 from copula_shirley.schema.domain import MISSING
 from copula_shirley.schema.schema import Column
 
@@ -276,7 +277,7 @@ def test_storage_depends_on_the_dtype_alone() -> None:
     ],
 )
 def test_the_format_of_dates_is_guessed(texts_: list[str], found: str | None) -> None:
-    assert domain.guess_format(pd.Series(texts_)) == found
+    assert guess_format(pd.Series(texts_)) == found
 
 
 @pytest.mark.parametrize(
@@ -292,7 +293,8 @@ def test_the_format_of_dates_is_guessed(texts_: list[str], found: str | None) ->
 )
 def test_the_step_of_dates_is_guessed(later: str, step: str) -> None:
     earlier = pd.Timestamp("2020-01-01")
-    assert domain.guess_step(pd.Series([earlier, pd.Timestamp(later)])) == step
+    moments_ = pd.Series([earlier, pd.Timestamp(later)])
+    assert Datetime.drafted(moments_)["resolution"] == step
 
 
 # -- cells, by hand --------------------------------------------------------------------

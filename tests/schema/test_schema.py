@@ -20,8 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copula_shirley.errors import SchemaError, ShirleyError
-from copula_shirley.schema import domain
-from copula_shirley.schema.schema import DRAFT_NOTE, KINDS, Column, Schema, load_yaml
+from copula_shirley.files.strict_yaml import load_yaml
+from copula_shirley.files.texts import BLANK
+from copula_shirley.schema import dates, domain
+from copula_shirley.schema.column import KINDS
+from copula_shirley.schema.draft import DRAFT_NOTE
+from copula_shirley.schema.schema import Column, Schema
 
 SCHEMA = Schema(
     (
@@ -657,7 +661,9 @@ def test_schema_files(tmp_path: Path) -> None:
 flags = st.booleans()
 provenances = st.sampled_from(["declared", "drafted"])
 #: PyYAML folds a next-line character (U+0085); it has a test of its own.
-characters = st.characters(exclude_categories=("Cc", "Cf", "Cs", "Zl", "Zp"))
+characters = st.characters(
+    exclude_categories=("Cc", "Cf", "Cs", "Zl", "Zp"), exclude_characters=BLANK
+)
 names = st.text(characters | st.sampled_from("\u200c\u200d"), min_size=1, max_size=12)
 characters |= st.sampled_from("\t\n\r\u200d")
 finite = st.floats(-1e9, 1e9).map(lambda value: value + 0.0)  # no negative zero
@@ -701,7 +707,7 @@ def datetimes(draw: st.DrawFn, name: str) -> Column:
         "datetime",
         minimum=low,
         maximum=high,
-        resolution=draw(st.sampled_from([None, *domain.STEPS, "7D", "15min"])),
+        resolution=draw(st.sampled_from([None, *dates.STEPS, "7D", "15min"])),
         format=draw(st.sampled_from([None, "%Y-%m-%d", "%d.%m.%Y %H:%M"])),
     )
 
@@ -710,7 +716,7 @@ def datetimes(draw: st.DrawFn, name: str) -> Column:
 def schemas(draw: st.DrawFn) -> Schema:
     columns = []
     for name in draw(st.lists(names, min_size=1, max_size=5, unique=True)):
-        kind = draw(st.sampled_from(KINDS))
+        kind = draw(st.sampled_from(list(KINDS)))
         if kind == "categorical":
             column = draw(categoricals(name))
         elif kind == "datetime":
@@ -907,7 +913,6 @@ UNFIT = {
     "bytes": [b"quarry4711", b"rock4711"],
     "lists": [["quarry4711"], []],
     "huge numbers": [4711 * 10**15, 4711 * 10**15],
-    "durations": [dt.timedelta(days=4711), dt.timedelta(days=4711)],
 }
 
 
@@ -960,7 +965,7 @@ def test_yaml_reads_the_same_without_libyaml(tmp_path: Path) -> None:
         "import sys; sys.modules['yaml._yaml'] = None\n"
         "import yaml, json\n"
         "from pathlib import Path\n"
-        "from copula_shirley.schema.schema import load_yaml\n"
+        "from copula_shirley.files.strict_yaml import load_yaml\n"
         "assert not yaml.__with_libyaml__\n"
         "print(json.dumps([load_yaml(Path(p).read_text()) for p in sys.argv[1:]], default=str))\n"
     )

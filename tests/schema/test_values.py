@@ -18,16 +18,15 @@ from copula_shirley import Column, PrivateVine, Schema, SchemaError, SettingErro
 from copula_shirley.evaluation.contract.cost import excess
 from copula_shirley.privacy import recording as tape
 from copula_shirley.private_vine.domain import STORAGES, RawRecords
+from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import to_numbers
-from copula_shirley.schema.schema import KINDS
 from copula_shirley.schema.values import (
     Cache,
-    _meaning,
     label_of,
     moment_of,
     number_of,
-    reader_of,
+    text_reader,
     truth_of,
 )
 
@@ -266,8 +265,10 @@ def test_truths_moments_and_labels_by_hand() -> None:
     assert [truth_of(v) for v in ("TRUE", True, "1.0", 0, "no")] == [True, True, True, False, None]
     assert moment_of("20200131", None) == moment_of("2020-01-31", None)
     assert np.isnat(moment_of(20200131, None)) and np.isnat(moment_of("31.1.", None))
-    assert [label_of("unknown", kind) for kind in ("boolean", "integer")] == [None, None]
-    assert [label_of("1", kind) for kind in ("boolean", "integer", "categorical")] == [True, 1, 1]
+    kinds = [column.domain for column in COLUMNS if column.open or column.kind == "boolean"]
+    labels = {kind.column.kind: (kind.label("unknown"), kind.label("1")) for kind in kinds}
+    assert labels["boolean"] == (None, True) and labels["integer"] == (None, 1)
+    assert labels["categorical"] == ("unknown", 1)
     assert label_of(float(2**53)) is label_of(2**53 + 1) is None
 
 
@@ -287,8 +288,11 @@ def test_people_are_told_apart_or_refused() -> None:
     column=st.sampled_from([c for c in COLUMNS if c.kind in ("integer", "continuous")]),
 )
 def test_plain_numbers_are_read_as_others_are(spelt: list[str], column: Column) -> None:
-    found = reader_of(column, ("-9",))(spelt)
-    alone = [_meaning(column, {"", "-9"})(text) for text in spelt]
+    found = column.domain.reader(("-9",))(spelt)
+    one_by_one = text_reader(
+        (), lambda text: None if number_of(text) == -9 else column.domain.meaning(text)
+    )
+    alone = one_by_one(spelt)
     assert [(type(v), repr(v)) for v in found] == [(type(v), repr(v)) for v in alone]
 
 

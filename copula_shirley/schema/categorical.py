@@ -1,0 +1,222 @@
+"""Columns whose values are a closed list: categories and truth values."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copula_shirley.schema import identifiers
+from copula_shirley.schema.domain import MISSING, TEXT, FloatArray
+from copula_shirley.schema.kind import Kind, Rule
+from copula_shirley.schema.values import Positions, plain, positions, truth_of
+
+#: What a draft calls the category of all values that it does not list.
+OTHER = "other"
+#: How long a scale may be that a draft copies.
+FEW = 20
+
+
+class Listed(Kind):
+    """Values of a closed list; their numbers are their positions."""
+
+    is_listed = True
+    is_countable = True
+    plural = "categories"
+    stored = "category"
+
+    @property
+    def ends(self) -> tuple[Any, Any]:
+        return self.categories[0], self.categories[-1]
+
+    @property
+    def words(self) -> str:
+        listed = self.categories
+        return ", ".join(map(repr, listed[:12])) + (", ..." if len(listed) > 12 else "")
+
+    def to_numbers(self, series: pd.Series) -> FloatArray:
+        found = positions(self.categories, series).astype(float)
+        return np.where(found < 0, MISSING, found)
+
+    def values(self, known: FloatArray, missing: NDArray[np.bool_], dtype: str | None) -> pd.Series:
+        listed = np.array(self.categories, dtype=object)
+        values = pd.Series(listed[known.astype(int)], dtype=object)
+        values[missing] = None
+        return values
+
+    def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
+        size = len(self.categories)
+        rule = f"a value is not among the {size} categories {self.words}{self.hint}"
+        if self.column.other is not None:
+            rule += f"; a fit with on_unknown='clip' counts it as {self.column.other!r}"
+        return [(positions(self.categories, series) == -2, rule)]
+
+    def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
+        return np.zeros(len(series), dtype=bool)
+
+    def clipped(self, series: pd.Series) -> pd.Series:
+        if self.column.other is None:
+            return series
+        unknown = positions(self.categories, series) == -2
+        return series.astype(object).where(~unknown, self.column.other) if unknown.any() else series
+
+    def typed(self, text: str) -> Any:
+        listed = {str(category).lower(): category for category in self.categories}
+        listed |= {str(category): category for category in self.categories}
+        return listed.get(text, listed.get(text.lower(), text))
+
+    @property
+    def number_range(self) -> tuple[float, float]:
+        return 0.0, float(len(self.categories) - 1)
+
+    def known_cells(self) -> tuple[FloatArray, FloatArray, float]:
+        first = np.arange(len(self.categories), dtype=float)
+        return first, first, 1.0
+
+    def most_cells(self) -> int:
+        return 0 if self.column.open else len(self.categories) + self.column.missing
+
+
+class Categorical(Listed):
+    """Texts or numbers of a declared list."""
+
+    fields = frozenset({"categories", "ordered", "other"})
+    may_identify = True
+    lacking = "categories"
+    least: ClassVar[dict[str, Any]] = {"categories": ("(other)",)}
+
+    @property
+    def is_ordered(self) -> bool:
+        return self.column.ordered
+
+    @property
+    def is_nominal(self) -> bool:
+        return not self.column.ordered
+
+    @property
+    def is_open(self) -> bool:
+        return not self.column.categories
+
+    @property
+    def categories(self) -> tuple[Any, ...]:
+        return self.column.categories
+
+    def normalise(self) -> dict[str, Any]:
+        error, listed, other = self.column.error, self.categories, self.column.other
+        if not listed:
+            raise error("categories", [], "must list at least one category")
+        for category in listed:
+            if not isinstance(category, str | int | float | bool):
+                rule = "must hold texts or numbers only (quote dates)"
+                raise error("categories", category, rule)
+            if isinstance(category, float) and not math.isfinite(category):
+                raise error("categories", category, "is not a category: use missing: true")
+        if len(set(listed)) != len(listed):
+            twice = next(c for c in listed if listed.count(c) > 1)
+            raise error("categories", twice, "is listed twice")
+        if other is not None and other not in listed:
+            raise error("other", other, "must be one of the categories")
+        return {}
+
+    @classmethod
+    def draft(cls, known: pd.Series) -> dict[str, Any] | None:
+        dtype = known.dtype
+        ordered = isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
+        if isinstance(dtype, pd.CategoricalDtype) and ordered and len(dtype.categories) <= FEW:
+            # a scale, written down by somebody
+            return {"categories": tuple(plain(v) for v in dtype.categories), "ordered": True}
+        listed = {plain(v) for v in identifiers.listed(known)}
+        if isinstance(dtype, pd.CategoricalDtype):
+            values = [v for v in map(plain, dtype.categories) if v in listed]
+        else:
+            values = sorted(listed, key=lambda v: (str(type(v)), v))
+        other = None if known.isin(list(listed)).all() else OTHER
+        if other is not None and other not in listed:
+            values.append(other)
+        return {"categories": tuple(values), "other": other}
+
+    def stored_as(self, values: pd.Series, dtype: str | None) -> pd.Series:
+        return values if dtype == "object" else super().stored_as(values, dtype)
+
+    @property
+    def storage_of_gaps(self) -> str | None:
+        return TEXT if any(isinstance(c, str) for c in self.categories) else None
+
+    @property
+    def private_storage(self) -> str:
+        types, missing = {type(category) for category in self.categories}, self.column.missing
+        if types == {int}:
+            return "Int64" if missing else "int64"
+        if types == {bool}:
+            return "boolean" if missing else "bool"
+        if types in ({float}, {int, float}):
+            return "float64"
+        return TEXT if types == {str} else "object"
+
+    def stores(self, dtype: Any) -> bool:
+        return True
+
+    @property
+    def file_dtype(self) -> str:
+        return TEXT if all(isinstance(c, str) for c in self.categories) else "object"
+
+    @cached_property
+    def _where(self) -> Positions | None:
+        return None if self.file_dtype == TEXT else Positions(self.categories)
+
+    def meaning(self, text: str) -> Any:
+        found = -2 if self._where is None else self._where.of(text)
+        return text if found < 0 else self.categories[found]
+
+
+class Boolean(Listed):
+    """True and false."""
+
+    least: ClassVar[dict[str, Any]] = {}
+
+    @property
+    def is_open(self) -> bool:
+        return False
+
+    @property
+    def is_ordered(self) -> bool:
+        return False
+
+    @property
+    def categories(self) -> tuple[Any, ...]:
+        return (False, True)
+
+    def normalise(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def hint(self) -> str:
+        return " (or TRUE, true, 1 and the like); of other words the kind is categorical"
+
+    @classmethod
+    def draft(cls, known: pd.Series) -> dict[str, Any] | None:
+        found = pd.api.types.is_bool_dtype(known.dtype) or all(isinstance(v, bool) for v in known)
+        return {} if found else None
+
+    @property
+    def storage_of_gaps(self) -> str | None:
+        return "boolean"
+
+    @property
+    def private_storage(self) -> str:
+        return "boolean" if self.column.missing else "bool"
+
+    def stores(self, dtype: Any) -> bool:
+        gaps = self.column.missing and str(dtype) == "object"
+        return bool(pd.api.types.is_bool_dtype(dtype)) or gaps
+
+    def meaning(self, text: str) -> Any:
+        found = truth_of(text)
+        return text if found is None else found
+
+    def label(self, value: Any) -> Any:
+        return truth_of(value)

@@ -1,0 +1,306 @@
+"""One column of a table: its kind, its public domain, and where that is known from."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from copula_shirley.errors import SchemaError
+from copula_shirley.files.texts import is_text, odd_character, shown
+from copula_shirley.schema.categorical import Boolean, Categorical
+from copula_shirley.schema.dates import Datetime
+from copula_shirley.schema.kind import Kind
+from copula_shirley.schema.numeric import Continuous, Integer
+from copula_shirley.schema.values import is_number, plain, scalar
+
+#: Every kind of column. A draft tries the last one first.
+KINDS: dict[str, type[Kind]] = {
+    "categorical": Categorical,
+    "boolean": Boolean,
+    "integer": Integer,
+    "continuous": Continuous,
+    "datetime": Datetime,
+}
+PROVENANCES = ("declared", "drafted", "private")
+#: Fields of every column, about where its domain came from.
+REMARKS = ("provenance", "source", "draft")
+#: Letters of the name of a column: a longer one would push a label off the screen.
+LONGEST_NAME = 200
+#: Letters of a ``source`` or of the reason why a column is left out.
+LONGEST_REMARK = 200
+#: Hexadecimal digits of the digest of drafted values: it tells a draft from another, no secret.
+DRAFT_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its kind and its public domain.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"categorical", "boolean", "integer", "continuous", "datetime"}
+        One of ``KINDS``.
+    categories : tuple
+        The closed list of a categorical column.
+    ordered : bool
+        The list's order means something (it is then kept by every encoder).
+    other : object
+        The category that takes unknown ones when ``on_unknown="clip"``.
+    minimum, maximum : number or datetime
+        Bounds, both inclusive.
+    resolution : float or str
+        Continuous: draws are rounded to it. Datetime: a pandas offset such as
+        ``"1D"`` or ``"1s"``, the grid on which the values lie.
+    cells : int
+        Number of equal-width histogram cells over the domain.
+    special : tuple
+        Values with a cell of their own, such as 0 dollars.
+    format : str
+        Of dates that are stored as text, such as ``"%Y-%m-%d"``; ISO 8601 without one.
+    missing : bool
+        Values may be missing.
+    provenance : {"declared", "drafted", "private"}
+        Where kind and domain came from: documentation; the data; or, with "private", the kind
+        from documentation and bounds and categories from noisy counts that are paid for
+        (``PrivateVine(domain="measured")``). Before they are bought such a column may be *open*:
+        without categories, or without minimum and maximum.
+    source : str, optional
+        Where a declared domain is known from, such as ``"codebook 2019, p. 4"``.
+    draft : str, optional
+        The digest of drafted values. It is set for drafted columns, and kept with declared ones
+        only while these hold the same values; then they must have a ``source``.
+
+    Examples
+    --------
+    >>> Column("age", "integer", minimum=17, maximum=90).size
+    74
+    """
+
+    name: str
+    kind: str
+    categories: tuple[Any, ...] = ()
+    ordered: bool = False
+    other: Any = None
+    minimum: Any = None
+    maximum: Any = None
+    resolution: float | str | None = None
+    cells: int | None = None
+    special: tuple[Any, ...] = ()
+    format: str | None = None
+    missing: bool = False
+    provenance: str = "declared"
+    source: str | None = None
+    draft: str | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("categories", "special"):
+            value = getattr(self, field)
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                raise self.error(field, value, "must be a list")
+            object.__setattr__(self, field, tuple(map(scalar, value)))
+        check_name("column name", self.name)
+        self._check_texts()
+        for field, known in (("kind", KINDS), ("provenance", PROVENANCES)):
+            value = getattr(self, field)
+            if not isinstance(value, str) or value not in known:
+                raise self.error(field, value, f"must be one of {', '.join(known)}")
+        for field in ("ordered", "missing"):
+            if not isinstance(getattr(self, field), bool):
+                raise self.error(field, getattr(self, field), "must be true or false")
+        self._check_only_known_fields()
+        for field, value in ({} if self.open else self.domain.normalise()).items():
+            object.__setattr__(self, field, value)
+        check_remark(f"column {shown(self.name)}: source", self.source)
+        self._check_draft()
+
+    @cached_property
+    def domain(self) -> Kind:
+        """What the column's kind makes of its domain: how values are read, checked, counted."""
+        return KINDS[self.kind](self)
+
+    def _check_draft(self) -> None:
+        """Refuse a draft that nobody reviewed but for its mark; forget the digest of another.
+
+        A digest of private bounds would tell them to whoever tries some. So it is kept only where
+        it follows from the values that stand here anyway.
+        """
+        own = self._values_digest()
+        known = self.provenance == "drafted" or (
+            self.provenance == "declared" and self.draft == own
+        )
+        object.__setattr__(self, "draft", own if known else None)
+        if self.draft and self.provenance == "declared" and self.source is None:
+            raise SchemaError(
+                f"column {shown(self.name)}: provenance (declared) does not fit: its values are "
+                "exactly those that a draft read off the rows. State where they are known from "
+                "(source: codebook 2019, p. 4), replace or widen them, or leave provenance: drafted"
+            )
+
+    def _values_digest(self) -> str:
+        """The digest of what a draft reads off the rows: bounds and lists, else whether gaps."""
+        bounds = (self.minimum, self.maximum, *sorted(self.special))
+        values = [
+            sorted(repr(c) for c in self.categories if c != self.other),
+            [float(v) if is_number(v) else str(v) for v in bounds],
+            None if self.domain.fields else self.missing,
+        ]
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:DRAFT_DIGITS]
+
+    def error(self, field: str, value: Any, rule: str) -> SchemaError:
+        """The error of one field: its value and what would be right."""
+        return SchemaError(f"column {shown(self.name)}: {field} ({shown(value)}) {rule}")
+
+    def _check_texts(self) -> None:
+        """Refuse values that would steer the terminal on which they are shown."""
+        for field in ("categories", "other", "format", "resolution"):
+            value = getattr(self, field)
+            for text in value if isinstance(value, tuple) else (value,):
+                odd = odd_character(text, spaces=True) if isinstance(text, str) else None
+                if odd:
+                    raise SchemaError(
+                        f"column {self.name!r}: {field} ({text!a:.120}) must hold no control "
+                        f"character but tabs and line ends, not {odd}"
+                    )
+
+    def _check_only_known_fields(self) -> None:
+        """Refuse fields of other kinds and, in an open column, all that belongs to a domain."""
+        known = {"name", "kind", "missing", *REMARKS, *self.domain.fields}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is field.default or value == field.default:
+                continue
+            if field.name not in known:
+                raise self.error(field.name, value, f"does not apply to kind {self.kind}")
+            if self.open and field.name in ("ordered", "other", "resolution", "cells", "special"):
+                rule = "must be left out where bounds and categories are"
+                raise self.error(field.name, value, rule)
+
+    # -- what others ask ------------------------------------------------------------
+
+    @property
+    def open(self) -> bool:
+        """Whether bounds or categories are still to be bought."""
+        return self.provenance != "declared" and self.domain.is_open
+
+    @property
+    def nominal(self) -> bool:
+        """Whether the values have no order of their own and need an encoder."""
+        return self.domain.is_nominal
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the values are a closed list: categories, or true and false."""
+        return self.domain.is_listed
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether intervals of values mean something."""
+        return self.domain.is_ordered
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the values are numbers; dates are none."""
+        return self.domain.is_number
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the values are whole numbers."""
+        return self.domain.is_whole
+
+    @property
+    def size(self) -> int:
+        """Number of cells of the domain, the one for missing values included."""
+        return self.domain.cells().size
+
+    # -- YAML -----------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field that differs from its default, without the name."""
+        entry: dict[str, Any] = {"kind": self.kind}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("name", "kind", *REMARKS) or value == field.default:
+                continue
+            several = isinstance(value, tuple)
+            entry[field.name] = [plain(v) for v in value] if several else plain(value)
+        remarks = {field: getattr(self, field) for field in REMARKS}
+        return {**entry, **{k: v for k, v in remarks.items() if v is not None}}
+
+    @classmethod
+    def from_dict(cls, name: str, entry: Any) -> Column:
+        """The column that ``to_dict`` wrote."""
+        if not isinstance(entry, Mapping):
+            raise SchemaError(f"column {name!r}: its entry ({shown(entry)}) must be a mapping")
+        known = {field.name for field in dataclasses.fields(cls)} - {"name"}
+        unknown = [key for key in entry if key not in known]
+        if unknown:
+            raise SchemaError(
+                f"column {name!r}: unknown field ({shown(unknown[0])}); "
+                f"known are {', '.join(sorted(known))}"
+            )
+        if "kind" not in entry:
+            raise SchemaError(f"column {name!r}: kind is missing; one of {', '.join(KINDS)}")
+        return cls(name=name, **{str(k): v for k, v in entry.items() if v is not None})
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column of the table that no model learns from, such as names.
+
+    Parameters
+    ----------
+    name : str
+    reason : str, optional
+        For people; it is public, like the name.
+    replace : {"drop", "id"}
+        The synthetic table lacks the column, or has consecutive numbers 1, 2, ... in its place.
+    provenance : {"declared", "drafted"}
+        Who decided that it is left out: the curator, or a draft that looked at the rows.
+    """
+
+    name: str
+    reason: str | None = None
+    replace: str = "drop"
+    provenance: str = "declared"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name or not is_text(self.name):
+            raise SchemaError(f"left_out: column name ({shown(self.name)}) must be a text")
+        check_remark(f"left_out: column {shown(self.name)}: reason", self.reason)
+        if self.replace not in ("drop", "id"):
+            raise SchemaError(
+                f"left_out: column {shown(self.name)}: replace ({shown(self.replace)}) must be "
+                "drop or id"
+            )
+        if self.provenance not in ("declared", "drafted"):
+            raise SchemaError(
+                f"left_out: column {shown(self.name)}: provenance ({shown(self.provenance)}) "
+                "must be declared or drafted"
+            )
+
+
+def check_remark(what: str, text: Any) -> None:
+    """Refuse what is no short printable text."""
+    if text is None:
+        return
+    if not isinstance(text, str) or not text.strip() or not text.isprintable():
+        raise SchemaError(f"{what} ({shown(text)}) must be a printable text")
+    if len(text) > LONGEST_REMARK:
+        raise SchemaError(f"{what} ({shown(text)}) must have at most {LONGEST_REMARK} letters")
+
+
+def check_name(what: str, name: Any) -> None:
+    """Refuse a name that would steer a terminal, or break or turn around the line it stands in."""
+    if not isinstance(name, str) or not name:
+        raise SchemaError(f"{what} ({shown(name)}) must be a non-empty text")
+    odd = odd_character(name)
+    if odd:
+        raise SchemaError(f"{what} ({name!a:.120}) must hold no control character, not {odd}")
+    if len(name) > LONGEST_NAME:
+        raise SchemaError(f"{what} ({name!a:.120}) must have at most {LONGEST_NAME} letters")

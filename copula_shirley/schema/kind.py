@@ -1,0 +1,359 @@
+"""What every kind of column can do. Each kind is a class; ``column.KINDS`` lists them.
+
+Everything here is a public map: it depends on the column's description and on one value at a time,
+never on the other rows (``copula_shirley.schema.values``); drafts alone look at whole columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copula_shirley.errors import SchemaError
+from copula_shirley.files.texts import shown
+from copula_shirley.schema.domain import (
+    DEFAULT_CELLS,
+    LARGEST_EXACT_DOMAIN,
+    LARGEST_NUMERIC_DOMAIN,
+    MISSING,
+    Cells,
+    FloatArray,
+)
+from copula_shirley.schema.values import Reader, absent, label_of, scalar, text_reader
+
+if TYPE_CHECKING:
+    from copula_shirley.schema.column import Column
+
+#: Rows that break a rule, and the rule.
+Rule = tuple[NDArray[np.bool_], str]
+
+
+class Kind:
+    """The values of a column: how they are read, checked, counted and written.
+
+    A subclass says which values there are. Missing values are the number ``MISSING``, below all
+    others.
+    """
+
+    #: Fields of a column that apply, beside those that every column has.
+    fields: ClassVar[frozenset[str]] = frozenset()
+    #: Whether the values are a closed list, such as categories.
+    is_listed: ClassVar[bool] = False
+    #: Whether the values are numbers, in files too.
+    is_number: ClassVar[bool] = False
+    #: Whether the values are whole numbers.
+    is_whole: ClassVar[bool] = False
+    #: Whether the values may be the classes of a prediction.
+    is_countable: ClassVar[bool] = False
+    #: Whether a draft asks if the values name people or records.
+    may_identify: ClassVar[bool] = False
+    #: What an open column lacks.
+    lacking: ClassVar[str] = "minimum and maximum"
+    #: What all values are, in messages.
+    plural: ClassVar[str] = "finite numbers"
+    #: How values are looked at whose domain is measured with noise, as models store it.
+    stored: ClassVar[str] = "number"
+    #: Letter of numpy's dtype that a draft takes for this kind where it sees no value.
+    letter: ClassVar[str] = ""
+    #: The smallest domain, for plans where there is none yet.
+    least: ClassVar[dict[str, Any]] = {"minimum": 0, "maximum": 1}
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+
+    # -- the description ------------------------------------------------------------
+
+    def normalise(self) -> dict[str, Any]:
+        """Check the fields of a closed column; those that are to be replaced."""
+        raise NotImplementedError
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether intervals of values mean something."""
+        return not self.is_listed
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether the values have no order of their own and need an encoder."""
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether bounds or categories are lacking."""
+        return self.column.minimum is None and self.column.maximum is None
+
+    def check_closed(self) -> None:
+        """Refuse a column without bounds or categories."""
+        if self.column.open:
+            raise SchemaError(
+                f"column {self.column.name!r}: {self.lacking} (None) must be declared, or bought "
+                "by PrivateVine(domain='measured')"
+            )
+
+    def check_cells(self) -> None:
+        """Refuse a number of cells that is none."""
+        cells = self.column.cells
+        if cells is not None and (type(cells) is not int or cells <= 0):
+            raise self.column.error("cells", cells, "must be a positive whole number")
+
+    @property
+    def categories(self) -> tuple[Any, ...]:
+        """The closed list; empty if there is none."""
+        return ()
+
+    @property
+    def ends(self) -> tuple[Any, Any]:
+        """The first and the last value."""
+        return self.column.minimum, self.column.maximum
+
+    @property
+    def words(self) -> str:
+        """The declared domain in an error message."""
+        low, high = self.ends
+        return f"{low} to {high}"
+
+    @classmethod
+    def draft(cls, known: pd.Series) -> dict[str, Any] | None:
+        """Fields that describe values without gaps; None if they are of another kind."""
+        raise NotImplementedError
+
+    # -- values to numbers and back -------------------------------------------------
+
+    def to_numbers(self, series: pd.Series) -> FloatArray:
+        """The values of a validated series as numbers."""
+        raise NotImplementedError
+
+    def from_numbers(self, numbers: FloatArray, dtype: str | None = None) -> pd.Series:
+        """Numbers as values, stored as ``dtype``."""
+        missing = np.isneginf(numbers)
+        values = self.values(np.where(missing, 0.0, numbers), missing, dtype)
+        return self.stored_as(values, dtype)
+
+    def values(self, known: FloatArray, missing: NDArray[np.bool_], dtype: str | None) -> pd.Series:
+        """Values of numbers, of which some are missing."""
+        raise NotImplementedError
+
+    def stored_as(self, values: pd.Series, dtype: str | None) -> pd.Series:
+        """Values as a dtype that ``storage`` named."""
+        if dtype is None:
+            return values
+        if dtype.startswith("category"):
+            listed = list(self.categories) if self.is_listed else None
+            return values.astype(pd.CategoricalDtype(listed, ordered=dtype.endswith(" ordered")))
+        return values.astype(pd.api.types.pandas_dtype(dtype))
+
+    def storage(self, series: pd.Series) -> str:
+        """The dtype in which synthetic values are stored: the table's own.
+
+        A column that may be missing needs a dtype that can hold it, even if no value is missing in
+        these rows. The dtype itself is a fact about the rows (a missing value turns whole numbers
+        into floats), which the ledger says.
+        """
+        name = str(series.dtype)
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            return f"category {'ordered' if series.dtype.ordered else 'unordered'}"
+        if pd.api.types.is_float_dtype(series.dtype):  # what pandas makes of nothing but gaps
+            return self.storage_of_gaps or name
+        if self.column.missing and name == "bool":
+            return "boolean"
+        if self.column.missing and name.startswith(("int", "uint")):
+            return name.replace("uint", "UInt").replace("int", "Int")
+        return name
+
+    @property
+    def storage_of_gaps(self) -> str | None:
+        """The dtype of synthetic values where a table holds floats; None for the same floats."""
+        return None
+
+    @property
+    def private_storage(self) -> str:
+        """The dtype of synthetic values, whatever the rows hold.
+
+        One missing value turns whole numbers into floats and booleans into objects, one decimal
+        whole numbers into floats, one text or one time zone anything into objects. So the dtype
+        follows from the column's declaration alone.
+        """
+        raise NotImplementedError
+
+    def stores(self, dtype: Any) -> bool:
+        """Whether a dtype is one for this kind of column; gaps make floats and objects of some."""
+        raise NotImplementedError
+
+    # -- texts of a file ------------------------------------------------------------
+
+    @property
+    def file_dtype(self) -> str:
+        """The dtype of a column of a CSV file: of texts where all that it can hold is text."""
+        return "object"
+
+    def reader(self, missing: Collection[str]) -> Reader:
+        """How the texts of a file are read: None where they stand for a missing value.
+
+        Numbers and truth values become such, and a text that is none of them stays as it is.
+        """
+        return text_reader(missing, self.meaning)
+
+    def meaning(self, text: str) -> Any:
+        """What one text means."""
+        return text
+
+    def from_file(self, series: pd.Series) -> pd.Series:
+        """Values of a synthetic CSV file as the values that were written."""
+        return series
+
+    # -- what fits and what does not ------------------------------------------------
+
+    def rules(self, series: pd.Series) -> list[Rule]:
+        """All rules, with the rows that break them."""
+        self.check_closed()
+        gaps = absent(series)
+        declared = "a value is missing; declare missing: true or fill it"
+        missing = [] if self.column.missing else [(gaps, declared)]
+        return [*missing, *self.own_rules(series, gaps)]
+
+    def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
+        """The rules of known values."""
+        raise NotImplementedError
+
+    def outside(self, series: pd.Series) -> NDArray[np.bool_]:
+        """Which values of the series are outside the domain."""
+        wrong = np.zeros(len(series), dtype=bool)
+        for offends, _ in self.rules(series):
+            wrong |= offends
+        return wrong
+
+    def check(self, series: pd.Series, show_values: bool = False) -> None:
+        """Raise one ``SchemaError`` if a value of the series is outside the domain."""
+        for wrong, rule in self.rules(series):
+            if wrong.any():
+                some = {shown(scalar(v)): 0 for v in series[wrong]} if show_values else {}
+                quoted = f" (found {', '.join(list(some)[:5])})" if some else ""
+                raise SchemaError(f"column {self.column.name!r}: {rule}{quoted}")
+
+    def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
+        """Which values are of another kind than the column: no finite number, no date."""
+        raise NotImplementedError
+
+    def beyond(self, values: Any) -> NDArray[np.bool_]:
+        """Which values are below the minimum or above the maximum."""
+        return np.asarray((values < self.column.minimum) | (values > self.column.maximum))
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in an error message."""
+        return f"[{self.column.minimum}, {self.column.maximum}]"
+
+    @property
+    def hint(self) -> str:
+        """What is often the cause of an unknown value."""
+        return "; a text that stands for a missing value is named with --missing" * (
+            self.column.missing
+        )
+
+    def clip(self, series: pd.Series) -> pd.Series:
+        """The series with unknown categories as ``other`` and numbers at the nearest bound.
+
+        What is inside the domain is read as before. So categories come back as objects: a cast to
+        the dtype of the series would lose what only reads like a category of it.
+        """
+        self.check_closed()
+        return self.clipped(series)
+
+    def clipped(self, series: pd.Series) -> pd.Series:
+        """``clip``, for a closed column."""
+        raise NotImplementedError
+
+    # -- conditions -----------------------------------------------------------------
+
+    def typed(self, text: str) -> Any:
+        """A value from what was typed; what is none stays a text."""
+        return text
+
+    def read_end(self, value: Any) -> pd.Series:
+        """One end of a condition as a series; raises ``ValueError`` with what would be right."""
+        return pd.Series([value], dtype=object)
+
+    # -- cells ----------------------------------------------------------------------
+
+    @property
+    def number_range(self) -> tuple[float, float]:
+        """The least and the largest number of the domain."""
+        return float(self.column.minimum), float(self.column.maximum)
+
+    def grid(self) -> tuple[float, float, float]:
+        """The least number, the largest, and the step between neighbours; step 0 for reals."""
+        return (*self.number_range, 1.0)
+
+    @property
+    def step_size(self) -> float:
+        """Distance of neighbouring values; 0 where every number is one."""
+        return 1.0
+
+    def round(self, numbers: FloatArray) -> FloatArray:
+        """Numbers at the declared resolution, inside the bounds."""
+        return numbers
+
+    def cells(self) -> Cells:
+        """The histogram cells of the declared domain.
+
+        Categories, and integers or dates with few values, have a cell each; other columns have
+        ``column.cells`` equal-width cells. Special values get a cell of their own.
+        """
+        self.check_closed()
+        first, last, step = self.known_cells()
+        if self.column.missing:
+            first, last = np.append(MISSING, first), np.append(MISSING, last)
+        return Cells(first, last, step)
+
+    def known_cells(self) -> tuple[FloatArray, FloatArray, float]:
+        """First and last number of each cell but that of missing values, and their step."""
+        low, high, step = self.grid()
+        count = self.equal_cells()
+        if step:
+            starts = low + np.ceil(np.arange(count) * ((int(high - low) + 1) / count))
+        else:
+            starts = np.linspace(low, high, count + 1)[:-1] if high > low else np.array([low])
+        special = np.array(sorted(set(self.column.special)), dtype=float)
+        after = special + 1 if step else np.nextafter(special, np.inf)
+        starts = np.unique(np.concatenate([starts, special, after[after <= high]]))
+        last = np.append(starts[1:] - step, high) if step else np.append(starts[1:], high)
+        return starts, np.where(np.isin(starts, special), starts, last), step
+
+    def most_cells(self) -> int:
+        """How many cells there are at the most, reckoned before any of them is made."""
+        if self.column.open:
+            return 0
+        # a special value ends the cell that it lies in, and another one starts behind it
+        count = self.equal_cells() + 2 * len(self.column.special)
+        self._check_count(count, ", two for each special value included")
+        return count + self.column.missing
+
+    def equal_cells(self) -> int:
+        """Number of equal-width cells, before values with one of their own."""
+        low, high, step = self.grid()
+        if step:
+            span = int(high - low) + 1
+            wanted = self.column.cells or (span if span <= LARGEST_EXACT_DOMAIN else DEFAULT_CELLS)
+            count = min(wanted, span)
+        else:
+            steps = (high - low) / self.step_size if self.step_size else DEFAULT_CELLS
+            count = self.column.cells or max(1, min(DEFAULT_CELLS, round(steps)))
+        self._check_count(count)
+        return count
+
+    def _check_count(self, count: int, included: str = "") -> None:
+        if count > LARGEST_NUMERIC_DOMAIN:
+            raise SchemaError(
+                f"column {self.column.name!r}: cells ({count:,}{included}) must be at most "
+                f"{LARGEST_NUMERIC_DOMAIN:,}"
+            )
+
+    # -- domains that are measured with noise -----------------------------------------
+
+    def label(self, value: Any) -> Any:
+        """A value as a category out of no list, None if it can be none."""
+        return label_of(value)

@@ -1,0 +1,244 @@
+"""Columns of numbers: whole ones and others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from copula_shirley.errors import SchemaError
+from copula_shirley.schema.domain import MISSING, FloatArray
+from copula_shirley.schema.kind import Kind, Rule
+from copula_shirley.schema.values import (
+    INEXACT,
+    Reader,
+    absent,
+    as_floats,
+    is_number,
+    label_of,
+    number_of,
+    numbers_named,
+    text_reader,
+)
+
+#: Most numbers of a file; others are read one by one.
+PLAIN = r"^-?[0-9]{1,20}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$"
+
+
+class Number(Kind):
+    """Numbers between two bounds; each is its own number."""
+
+    is_number = True
+    may_identify = True
+
+    def normalise(self) -> dict[str, Any]:
+        column, low, high = self.column, self.column.minimum, self.column.maximum
+        for field, value in (("minimum", low), ("maximum", high)):
+            if not is_number(value):
+                raise column.error(field, value, "must be a finite number")
+            self.check_whole(field, value)
+            if abs(value) > INEXACT:
+                raise column.error(field, value, "must lie within 2**53 of zero")
+        if low > high:
+            raise column.error("minimum", low, f"must not exceed maximum ({high})")
+        for value in column.special:
+            if not is_number(value) or not low <= value <= high:
+                raise column.error("special", value, "must lie between minimum and maximum")
+            self.check_whole("special", value)
+        self.check_cells()
+        return {}
+
+    def check_whole(self, field: str, value: Any) -> None:
+        """Refuse a fraction where only whole numbers are values."""
+
+    @classmethod
+    def draft(cls, known: pd.Series) -> dict[str, Any] | None:
+        if not pd.api.types.is_numeric_dtype(known.dtype) or known.dtype.kind == "b":
+            return None
+        values = known.to_numpy(dtype=float)
+        low, high = float(values.min()), float(values.max())
+        if not math.isfinite(low) or not math.isfinite(high):
+            raise SchemaError(f"column {known.name!r}: holds infinite values; none may occur")
+        if max(abs(low), abs(high)) > INEXACT:
+            raise SchemaError(
+                f"column {known.name!r}: holds numbers beyond 2**53, which are not exact; drop it, "
+                "make it the person column, or declare it categorical with texts in a schema"
+            )
+        return cls.fit(values, low, high)
+
+    @classmethod
+    def fit(cls, values: FloatArray, low: float, high: float) -> dict[str, Any] | None:
+        raise NotImplementedError
+
+    def to_numbers(self, series: pd.Series) -> FloatArray:
+        values = as_floats(series)
+        return np.where(np.isnan(values), MISSING, values)
+
+    def values(self, known: FloatArray, missing: NDArray[np.bool_], dtype: str | None) -> pd.Series:
+        return pd.Series(np.where(missing, np.nan, known))
+
+    def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
+        values = as_floats(series)
+        no_number = (
+            f"a value is not a number; allowed are numbers in {self.bounds}, with a decimal point "
+            f"and no separators{self.hint}"
+        )
+        return [
+            (np.isnan(values) & ~gaps, no_number),
+            (self.beyond(values), f"a value is outside {self.bounds}"),
+        ]
+
+    def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
+        return ~absent(series) & ~np.isfinite(as_floats(series))
+
+    def clipped(self, series: pd.Series) -> pd.Series:
+        values, dtype = as_floats(series), series.dtype
+        wrong = self.beyond(values)
+        if not wrong.any():
+            return series
+        low, high = self.column.minimum, self.column.maximum
+        whole = low == int(low) and high == int(high)
+        whole = whole and pd.api.types.is_signed_integer_dtype(dtype)
+        if (isinstance(dtype, np.dtype) and dtype.kind == "f") or (whole and dtype.kind == "i"):
+            return series.clip(low, high)
+        nearest = np.where(values < low, low, high).astype(object)
+        return series.astype(object).where(~wrong, pd.Series(nearest, series.index))
+
+    def typed(self, text: str) -> Any:
+        try:
+            return int(text) if self.is_whole else float(text)
+        except ValueError:
+            return text
+
+    def read_end(self, value: Any) -> pd.Series:
+        return super().read_end(value) if value is None else pd.Series([value])
+
+    def reader(self, missing: Collection[str]) -> Reader:
+        """Plain numbers are read by Arrow, faster: it rounds them as Python does.
+
+        A number stands for a missing value by its value, so that -9.00 does if "-9" is named.
+        """
+        gaps = numbers_named(missing)
+        each = text_reader(missing, lambda t: None if number_of(t) in gaps else self.meaning(t))
+
+        def numbers(texts: Sequence[str]) -> NDArray[np.object_]:
+            fields = pa.array(texts, pa.string())
+            matched = pc.match_substring_regex(fields, PLAIN)
+            read = pc.cast(pc.if_else(matched, fields, "0"), pa.float64()).to_numpy()
+            plain = matched.to_numpy(zero_copy_only=False)
+            values: NDArray[np.object_] = read.astype(object)
+            if self.is_whole:
+                plain &= np.abs(read) < INEXACT
+                integral = plain & (read == np.rint(read))
+                values[integral] = read[integral].astype(np.int64)
+            values[np.isin(read, list(gaps))] = None
+            rest = np.flatnonzero(~plain)
+            values[rest] = each([texts[i] for i in rest.tolist()])
+            return values
+
+        return numbers
+
+    def meaning(self, text: str) -> Any:
+        found = number_of(text)
+        if math.isnan(found):
+            return text
+        return int(found) if self.is_whole and found == int(found) else found
+
+    def label(self, value: Any) -> Any:
+        return label_of(number_of(value) if isinstance(value, str) else value)
+
+
+class Integer(Number):
+    """Whole numbers."""
+
+    fields = frozenset({"minimum", "maximum", "cells", "special"})
+    is_whole = True
+    is_countable = True
+    letter = "f"
+
+    def normalise(self) -> dict[str, Any]:
+        super().normalise()
+        return {"minimum": int(self.column.minimum), "maximum": int(self.column.maximum)}
+
+    def check_whole(self, field: str, value: Any) -> None:
+        if value != int(value):
+            raise self.column.error(field, value, "must be a whole number")
+
+    @classmethod
+    def fit(cls, values: FloatArray, low: float, high: float) -> dict[str, Any] | None:
+        whole = bool(np.all(values == np.round(values)))
+        return {"minimum": int(low), "maximum": int(high)} if whole else None
+
+    def values(self, known: FloatArray, missing: NDArray[np.bool_], dtype: str | None) -> pd.Series:
+        if not missing.any():
+            return pd.Series(np.rint(known).astype("int64"))
+        if dtype == "object":
+            plain = [None if gap else round(v) for gap, v in zip(missing, known, strict=True)]
+            return pd.Series(plain, dtype=object)
+        return super().values(known, missing, dtype)
+
+    def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
+        values = as_floats(series)
+        fraction = np.isfinite(values) & (values != np.round(values))
+        return [*super().own_rules(series, gaps), (fraction, "a value is not a whole number")]
+
+    @property
+    def private_storage(self) -> str:
+        return "Int64" if self.column.missing else "int64"
+
+    def stores(self, dtype: Any) -> bool:
+        gaps = self.column.missing and pd.api.types.is_float_dtype(dtype)
+        return bool(pd.api.types.is_integer_dtype(dtype) or gaps)
+
+
+class Continuous(Number):
+    """Numbers of any size, or on a grid of ``resolution``."""
+
+    fields = frozenset({"minimum", "maximum", "resolution", "cells", "special"})
+
+    def normalise(self) -> dict[str, Any]:
+        super().normalise()
+        resolution = self.column.resolution
+        if resolution is not None and not (is_number(resolution) and float(resolution) > 0):
+            raise self.column.error("resolution", resolution, "must be a positive number")
+        return {}
+
+    @classmethod
+    def fit(cls, values: FloatArray, low: float, high: float) -> dict[str, Any] | None:
+        if np.all(values == np.round(values)):
+            return None
+        scaled = {10.0**-k: values * 10**k for k in range(1, 5)}
+        fits = (r for r, v in scaled.items() if np.allclose(v, np.round(v), 1e-12, 1e-6))
+        return {"minimum": low, "maximum": high, "resolution": next(fits, None)}
+
+    @property
+    def private_storage(self) -> str:
+        return "float64"
+
+    def stores(self, dtype: Any) -> bool:
+        return bool(pd.api.types.is_float_dtype(dtype))
+
+    def grid(self) -> tuple[float, float, float]:
+        return (*self.number_range, 0.0)
+
+    @property
+    def step_size(self) -> float:
+        return float(self.column.resolution or 0.0)
+
+    def round(self, numbers: FloatArray) -> FloatArray:
+        if self.column.resolution is None:
+            return numbers
+        resolution = float(self.column.resolution)
+        steps = np.round(numbers / resolution)
+        # 15 significant digits are exact: what is after them is dust
+        low, high = self.number_range
+        largest = max(abs(low), abs(high), resolution)
+        rounded = np.round(steps * resolution, 14 - int(np.floor(np.log10(largest))))
+        bounded = np.clip(rounded, self.column.minimum, self.column.maximum)
+        return np.where(np.isneginf(numbers), numbers, bounded)
