@@ -29,7 +29,7 @@ from copula_shirley.cli.terminal import messages, progress_bars
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit.audit import audit
 from copula_shirley.evaluation.audit.cli import maker
-from copula_shirley.evaluation.audit.findings import REFUTED
+from copula_shirley.evaluation.audit.estimates import REFUTED
 from copula_shirley.experiments.run.provenance import provenance
 from copula_shirley.files.model_file import atomic_path
 from copula_shirley.privacy.ledger import Budget

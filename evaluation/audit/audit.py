@@ -1,12 +1,10 @@
 """A privacy claim is tested, not believed.
 
 ``audit`` fits a generator many times on two neighbouring tables, learns on one half of the runs
-which event tells the tables apart best (``evaluation.audit.events``), counts that event once on the
-other
-half, and turns the counts into a lower bound on epsilon (``evaluation.audit.bounds``). A generator
-comes
-in as a factory: a function of a random state that gives an unfitted object with ``fit(table)`` or
-``fit(table, schema)`` and ``sample(n)``.
+which event tells the tables apart best (``evaluation.audit.distinguisher``), counts that event once
+on the other half, and turns the counts into a lower bound on epsilon (``evaluation.audit.bounds``).
+A generator comes in as a factory: a function of a random state that gives an unfitted object with
+``fit(table)`` or ``fit(table, schema)`` and ``sample(n)``.
 
 What the result means
 ---------------------
@@ -14,17 +12,15 @@ What the result means
 several pairs and boxes each has a share of the 5 % (Bonferroni). It comes with the **claim**, the
 **ceiling** (what this number of runs could show at best) and a **control** of known privacy, from
 which follows the **power** (``evaluation.audit.control``): what was seen of the control, and with
-which
-weaker noise its claim would have been refuted. Power is in epsilon for pure claims and claims
+which weaker noise its claim would have been refuted. Power is in epsilon for pure claims and claims
 without rho, and in mu for claims in rho.
 
 - *claim refuted*: a bound at a much higher confidence is above what the claim allows. Over all
   pairs, boxes and quantities of an audit a true claim is refuted with a chance below
   ``FALSE_ALARM``, 1 in 1,000.
 - *ledger refuted*: the noise of the answers is not the one that the ledger states
-  (``evaluation.audit.answers``), or the transcript states another. The proof does not hold then;
-  what
-  privacy is left is not known. That has a share of the same 1 in 1,000.
+  (``evaluation.audit.noise_check``), or the transcript states another. The proof does not hold
+  then; what privacy is left is not known. That has a share of the same 1 in 1,000.
 - *consistent (up to what this audit can see)*: no bound is above, and there was power: half of the
   control's claim or more was seen, and weaker noise in all answers that were asked here would have
   been noticed. That is no proof; ``not_exercised`` lists what was not asked or not looked at.
@@ -32,57 +28,49 @@ without rho, and in mu for claims in rho.
 - *inconclusive*: a bound at 95 % is above the claim, or the control was refuted.
 
 Generators that keep a transcript are also tested by canaries (``evaluation.audit.canaries``),
-hundreds of
-units that are guessed from each fit; others by pairs only, of which one fit gives one look.
+hundreds of units that are guessed from each fit; others by pairs only, of which one fit gives one
+look.
 """
 
 from __future__ import annotations
 
 import hashlib
-import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.evaluation.audit.answers import examine_noise
 from copula_shirley.evaluation.audit.bounds import CONFIDENCE
-from copula_shirley.evaluation.audit.claims import Claim, claim_of
-from copula_shirley.evaluation.audit.control import controls
-from copula_shirley.evaluation.audit.evidence import BOXES, Evidence, stage_of
-from copula_shirley.evaluation.audit.findings import (
+from copula_shirley.evaluation.audit.claim import Claim, Statement, claim_of, stage_of
+from copula_shirley.evaluation.audit.control import Control, controls
+from copula_shirley.evaluation.audit.estimates import (
     FALSE_ALARM,
     FALSE_LEDGER,
     REFUTED,
     UNKNOWN_POWER,
-    Finding,
+    Estimate,
     Power,
-    examine,
-    examine_guesses,
+    estimates_of_guesses,
+    estimates_of_pair,
     judge,
 )
-from copula_shirley.evaluation.audit.fits import (
-    RIGHT,
+from copula_shirley.evaluation.audit.neighbours import Canaries, Pair, Questions
+from copula_shirley.evaluation.audit.noise_check import check_noise
+from copula_shirley.evaluation.audit.observation import BOXES
+from copula_shirley.evaluation.audit.pairs import DEFAULT_PAIRS, built_in
+from copula_shirley.evaluation.audit.runs import (
     SAMPLE_ROWS,
     Factory,
     Fit,
+    Setup,
     fit_once,
-    guess_once,
-    noise_once,
     run_all,
-)
-from copula_shirley.evaluation.audit.neighbours import (
-    DEFAULT_PAIRS,
-    Canaries,
-    Pair,
-    Questions,
-    built_in,
+    run_once,
 )
 from copula_shirley.evaluation.result import jsonable
+from copula_shirley.files.code import code_digest, versions
 
 #: Fewer runs a side show nothing.
 LEAST_RUNS = 40
@@ -91,42 +79,52 @@ DEFAULT_RUNS = 400
 #: Where a generator states no relation, that of the thesis.
 DEFAULT_RELATION = "replace-one"
 NO_TRANSCRIPT = "the generator keeps no transcript of noisy answers"
-HERE = Path(__file__).resolve().parent
+#: What the figures of an audit depend on.
+PACKAGES = ("copula-shirley", "numpy", "scipy", "scikit-learn", "pandas", "opendp")
 
 
 @dataclass
 class Audit:
-    """The result of an audit; ``to_dict`` is what ``--json`` writes."""
+    """The result of an audit; ``to_dict`` is what ``--json`` writes.
+
+    Attributes
+    ----------
+    asked : list of str
+        Stages for which a ledger was charged in any fit.
+    not_exercised : list of str
+        What the generator may ask and was not asked, or was not looked at, in words.
+    faults : list of str
+        What is wrong in the ledgers.
+    """
 
     generator: str
     claim: Claim
     runs: int
-    findings: list[Finding]
-    control: list[Finding]
-    power: Power
+    estimates: list[Estimate]
+    control: Control
     verdict: str
     reason: str
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
     about: dict[str, Any] = field(default_factory=dict)
-    #: Of controls with less noise.
-    weaker: list[dict[str, Any]] = field(default_factory=list)
-    #: Stages for which a ledger was charged in any fit.
     asked: list[str] = field(default_factory=list)
-    #: What the generator may ask and was not asked, or was not looked at, in words.
     not_exercised: list[str] = field(default_factory=list)
-    #: What is wrong in the ledgers.
     faults: list[str] = field(default_factory=list)
+
+    @property
+    def power(self) -> Power:
+        """What the same procedure saw of the control."""
+        return self.control.power
 
     @property
     def lower_bound(self) -> float:
         """The largest lower bound on epsilon at the claim's delta, at 95 %."""
-        return max(f.bound for f in self._main(self.findings))
+        return max(e.bound for e in self._main())
 
     @property
     def ceiling(self) -> float:
         """What ``lower_bound`` would be if the tables could always be told apart."""
-        return max(f.ceiling for f in self._main(self.findings))
+        return max(e.ceiling for e in self._main())
 
     @property
     def refuted(self) -> bool:
@@ -135,18 +133,18 @@ class Audit:
 
     def bound(self, box: str) -> float | None:
         """The largest lower bound on epsilon of one box."""
-        own = [f.bound for f in self._main(self.findings) if f.box == box]
-        return max(own) if own else None
+        return max((e.bound for e in self._main() if e.box == box), default=None)
 
     @property
     def lower_bound_mu(self) -> float | None:
         """The largest lower bound on mu, where the claim is in rho."""
         if self.claim.rho is None:
             return None
-        return max(f.bound for f in self.findings if f.quantity == "mu")
+        return max(e.bound for e in self.estimates if e.quantity == "mu")
 
-    def _main(self, findings: Sequence[Finding]) -> list[Finding]:
-        return [f for f in findings if (f.quantity, f.delta) == ("epsilon", self.claim.delta)]
+    def _main(self) -> list[Estimate]:
+        main = ("epsilon", self.claim.delta)
+        return [e for e in self.estimates if (e.quantity, e.delta) == main]
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values."""
@@ -164,16 +162,23 @@ class Audit:
                 "verdict": self.verdict,
                 "reason": self.reason,
                 "false_alarm_rate": FALSE_ALARM,
-                "findings": [asdict(f) for f in self.findings],
-                "control": [asdict(f) for f in self.control],
+                "findings": [asdict(e) for e in self.estimates],
+                "control": [asdict(e) for e in self.control.estimates],
                 "power": {**asdict(self.power), "enough": self.power.enough},
-                "weaker_controls": self.weaker,
+                "weaker_controls": [
+                    {
+                        "noise_divided_by": k,
+                        "noticed": k in self.power.noticed,
+                        "findings": [asdict(e) for e in found],
+                    }
+                    for k, found in self.control.weaker.items()
+                ],
                 "asked": self.asked,
                 "not_exercised": self.not_exercised,
                 "ledger_faults": self.faults,
                 "notes": self.notes,
                 "seconds": self.seconds,
-                "versions": versions(),
+                "versions": versions(PACKAGES),
                 **self.about,
             }
         )
@@ -219,7 +224,7 @@ def audit(
     rows : int
         Rows that are drawn from each fit, for the black box.
     keep : callable, optional
-        Which names of the evidence may be looked at, to audit one part of a release.
+        Which names of an observation may be looked at, to audit one part of a release.
     folder : path, optional
         Where runs are kept, so that an audit that was stopped goes on.
     name : str
@@ -253,74 +258,47 @@ def audit(
     wanted = [pair] if isinstance(pair, Pair | str) else list(pair)
     if not wanted:
         raise SettingError("pair ([]) must name at least one pair")
-    probed = _probe(factory, wanted[0], None if secure else seed, boxes, rows)
+    setup = Setup(factory, tuple(boxes), None if secure else seed, rows)
+    probed = _probe(setup, wanted[0])
     claim = claim_of(probed.stated, claim)
     pairs = _pairs(wanted, claim)
     notes = []
     if "white" in boxes and "white" not in probed.boxes:
-        if tuple(boxes) == ("white",):
+        if setup.boxes == ("white",):
             raise SettingError("box ('white') must be black: the generator says not what it saves")
-        boxes = tuple(box for box in boxes if box != "white")
+        setup = replace(setup, boxes=tuple(box for box in boxes if box != "white"))
         notes.append("no white box: the generator does not say what it would save")
-    keeps = bool(probed.stated and probed.stated["transcript"])
-    pairs, more = _with_transcript(
-        factory, pairs, None if secure else seed, boxes, keep, keeps=keeps
-    )
-    notes += more
-    place = (
-        None
-        if folder is None
-        else _place(Path(folder), identity or name, seed, secure, boxes, rows)
-    )
-    _check_pairs(factory, pairs, None if secure else seed, boxes)
-    fits = run_all(
-        factory,
-        pairs,
-        runs,
-        boxes,
-        seed=seed,
-        secure=secure,
-        jobs=jobs,
-        rows=rows,
-        folder=place,
-        progress=progress,
-    )
-    notes += _raised(pairs, fits)
-    gaussian = [_all_gaussian([*fits[i, 0], *fits[i, 1]]) for i in range(len(pairs))]
-    canaries = sum(isinstance(tested, Canaries) for tested in pairs)
-    events = sum(not isinstance(tested, Canaries | Questions) for tested in pairs)
-    looks = events * len(boxes) + canaries
-    guesses, findings = None, []
-    for i, tested in enumerate(pairs):
-        if isinstance(tested, Questions):
-            continue
-        own = replace(claim, gaussian=claim.gaussian and gaussian[i])
-        if isinstance(tested, Canaries):
-            guesses = tested.count
-            right = [fit.boxes["white"].numbers[RIGHT] for fit in [*fits[i, 0], *fits[i, 1]]]
-            findings += examine_guesses(right, guesses, own, tested.name, looks)
-            continue
-        for box in boxes:
-            first, second = ([_kept(f.boxes[box], keep) for f in fits[i, s]] for s in (0, 1))
-            findings += examine(first, second, own, tested.name, box, looks)
-    claim = replace(claim, gaussian=claim.gaussian and all(gaussian))
-    control, power, weaker = controls(claim, runs, seed, looks, guesses, events=bool(events))
+    keeps = bool(probed.stated and probed.stated.transcript)
+    pairs, more = usable_pairs(setup, pairs, keeps=keeps, whole=keep is None)
+    place = None if folder is None else _place(Path(folder), identity or name, setup, seed)
+    _check_pairs(setup, pairs)
+    fits = run_all(setup, pairs, runs, jobs=jobs, folder=place, progress=progress)
+    notes += more + _raised(pairs, fits)
+    sides = [(tested, fits[i, 0], fits[i, 1]) for i, tested in enumerate(pairs)]
     everything = [fit for several in fits.values() for fit in several]
-    asked, not_exercised, faults = _exercised(everything, boxes)
-    verdict, reason = judge(findings, control, power, faults)
+    guesses = next((tested.count for tested in pairs if isinstance(tested, Canaries)), None)
+    plain = sum(not isinstance(tested, Canaries | Questions) for tested in pairs)
+    canaries = sum(isinstance(tested, Canaries) for tested in pairs)
+    tests = plain * len(setup.boxes) + canaries
+    estimates: list[Estimate] = []
+    for tested, *own in sides:
+        gaussian = claim.gaussian and _all_gaussian([*own[0], *own[1]])
+        estimates += _estimates(setup, tested, own, replace(claim, gaussian=gaussian), tests, keep)
+    claim = replace(claim, gaussian=claim.gaussian and _all_gaussian(everything))
+    control = controls(claim, runs, seed, tests, guesses, pairs=bool(plain))
+    asked, not_exercised, faults = exercised(everything, setup.boxes)
+    verdict, reason = judge(estimates, control.estimates, control.power, faults)
     return Audit(
         generator=name or getattr(factory, "__name__", type(factory).__name__),
         claim=claim,
         runs=runs,
-        findings=findings,
-        control=list(control),
-        power=power,
+        estimates=estimates,
+        control=control,
         verdict=verdict,
         reason=reason,
         notes=notes,
         seconds=time.perf_counter() - started,
-        about={"pairs": [p.name for p in pairs], "boxes": list(boxes), "seed": seed},
-        weaker=list(weaker),
+        about={"pairs": [p.name for p in pairs], "boxes": list(setup.boxes), "seed": seed},
         asked=asked,
         not_exercised=not_exercised,
         faults=faults,
@@ -338,18 +316,15 @@ def _check(runs: int, boxes: Sequence[str]) -> None:
         raise SettingError(f"box ({', '.join(unknown)!r}) must be white, black or both")
 
 
-def probe(factory: Factory, pair: Pair | str, seed: int | None) -> dict[str, Any] | None:
-    """What the ledger of one fit states (``audit.evidence.stated``), None without one."""
-    return _probe(factory, pair, seed, BOXES, 1).stated
+def probe(factory: Factory, pair: Pair | str, seed: int | None) -> Statement | None:
+    """What the ledger of one fit states, None without one."""
+    return _probe(Setup(factory, seed=seed, rows=1), pair).stated
 
 
-def _probe(
-    factory: Factory, pair: Pair | str, seed: int | None, boxes: Sequence[str], rows: int
-) -> Fit:
+def _probe(setup: Setup, pair: Pair | str) -> Fit:
     """One fit, for what the generator claims and shows; it is not counted."""
     pair = built_in(pair, DEFAULT_RELATION) if isinstance(pair, str) else pair
-    table, records = pair.second, pair.differing()
-    found = fit_once(factory, table, pair.schema, records, seed, boxes, rows)
+    found = fit_once(setup, pair, 1, setup.seed)
     if found.error is not None and found.stated is None:
         raise SettingError(f"the generator fails on pair {pair.name!r}: {found.error}")
     return found
@@ -370,28 +345,25 @@ def _pairs(wanted: Sequence[Pair | str], claim: Claim) -> list[Pair]:
     return pairs
 
 
-def _with_transcript(
-    factory: Factory,
-    pairs: Sequence[Pair],
-    seed: int | None,
-    boxes: Sequence[str],
-    keep: Callable[[str], bool] | None,
-    *,
-    keeps: bool = True,
+def usable_pairs(
+    setup: Setup, pairs: Sequence[Pair], *, keeps: bool, whole: bool = True
 ) -> tuple[list[Pair], list[str]]:
-    """The pairs without those that cannot be looked at, and what to say of those."""
+    """The pairs without those that cannot be looked at, and what to say of those.
+
+    Parameters
+    ----------
+    setup : Setup
+    pairs : sequence of Pair
+    keeps : bool
+        Whether the generator keeps a transcript.
+    whole : bool
+        Whether the whole of each box may be looked at.
+    """
     left, notes = [], []
     for pair in pairs:
         why = ""
         if isinstance(pair, Canaries | Questions):
-            if "white" not in boxes or keep is not None:
-                why = "they are guessed from the whole white box"
-            elif isinstance(pair, Canaries):
-                why = _why_not(guess_once(factory, pair, seed))
-            elif not keeps:
-                why = NO_TRANSCRIPT
-            else:
-                why = _why_not(noise_once(factory, pair.second, pair.schema, seed))
+            why = _why_not(setup, pair, keeps=keeps, whole=whole)
         if isinstance(pair, Questions) and len(pairs) == 1:
             why = why or "no table is told from another by it"
         if why and len(pairs) == 1:
@@ -403,21 +375,47 @@ def _with_transcript(
     return left, notes
 
 
-def _why_not(tried: Fit) -> str:
-    """Why a pair that needs a transcript cannot be looked at."""
+def _why_not(setup: Setup, pair: Pair, *, keeps: bool, whole: bool) -> str:
+    """Why a pair that needs a transcript cannot be looked at; nothing where it can."""
+    if "white" not in setup.boxes or not whole:
+        return "they are guessed from the whole white box"
+    if not keeps and isinstance(pair, Questions):
+        return NO_TRANSCRIPT
+    tried = run_once(setup, pair, 1, setup.seed)
     if tried.error is not None:
         return f"the generator fails on them: {tried.error}"
-    return "" if tried.boxes or tried.noise else NO_TRANSCRIPT
+    return NO_TRANSCRIPT if tried.noise is None else ""
 
 
-def _exercised(fits: Sequence[Fit], boxes: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+def _estimates(
+    setup: Setup,
+    tested: Pair,
+    sides: Sequence[Sequence[Fit]],
+    claim: Claim,
+    tests: int,
+    keep: Callable[[str], bool] | None,
+) -> list[Estimate]:
+    """What the runs of one pair show."""
+    if isinstance(tested, Questions):
+        return []
+    if isinstance(tested, Canaries):
+        right = [fit.right or 0 for side in sides for fit in side]
+        return estimates_of_guesses(right, tested.count, claim, tested.name, tests)
+    found = []
+    for box in setup.boxes:
+        first, second = ([fit.boxes[box].kept(keep) for fit in side] for side in sides)
+        found += estimates_of_pair(first, second, claim, tested.name, box, tests)
+    return found
+
+
+def exercised(fits: Sequence[Fit], boxes: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """Stages that were asked; what was not exercised, in words; what is wrong in the ledgers."""
     stated = [fit.stated for fit in fits if fit.stated]
-    asked = {stage for ledger in stated for stage in ledger["asked"]}
-    may_ask = next((ledger["may_ask"] for ledger in stated if ledger["may_ask"]), None)
+    asked = {stage for ledger in stated for stage in ledger.asked or ()}
+    may_ask = next((ledger.may_ask for ledger in stated if ledger.may_ask), None)
     noises = [fit.noise for fit in fits if fit.noise]
-    faults, seen = examine_noise(noises)
-    seen = {stage_of(stage) for stage in seen}
+    faults, found = check_noise(noises)
+    seen = {stage_of(stage) for stage in found}
     left = [stage for stage in may_ask or () if stage not in asked]
     if may_ask is None:
         left.append("what this generator may ask of other tables, which is not known here")
@@ -432,23 +430,18 @@ def _exercised(fits: Sequence[Fit], boxes: Sequence[str]) -> tuple[list[str], li
 
 def _all_gaussian(fits: Sequence[Fit]) -> bool:
     """Whether no fit chose by an exponential mechanism, say, where another did not."""
-    return all(fit.stated["gaussian"] for fit in fits if fit.stated)
+    return all(fit.stated.gaussian for fit in fits if fit.stated)
 
 
-def _check_pairs(
-    factory: Factory, pairs: Sequence[Pair], seed: int | None, boxes: Sequence[str]
-) -> None:
+def _check_pairs(setup: Setup, pairs: Sequence[Pair]) -> None:
     """Refuse a pair on which the generator fails on either side, before all the runs are made."""
     for pair in pairs:
         if isinstance(pair, Questions):
             continue
-        tried = [
-            fit_once(factory, table, pair.schema, pair.differing(), seed, boxes, 1)
-            for table in pair.tables
-        ]
+        tried = [fit_once(replace(setup, rows=1), pair, side, setup.seed) for side in (0, 1)]
         if tried[0].error is not None and tried[0].error == tried[1].error:
             raise SettingError(f"the generator fails on pair {pair.name!r}: {tried[0].error}")
-        units = {fit.stated["unit"] for fit in tried if fit.stated}
+        units = {fit.stated.unit for fit in tried if fit.stated}
         if pair.unit == "person" and "row" in units:
             raise SettingError(
                 f"pair ({pair.name!r}) differs by a person, and the generator protects single rows"
@@ -471,41 +464,13 @@ def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> li
     return notes
 
 
-def _kept(evidence: Evidence, keep: Callable[[str], bool] | None) -> Evidence:
-    if keep is None:
-        return evidence
-    return Evidence(
-        {name: value for name, value in evidence.numbers.items() if keep(name)},
-        {name: value for name, value in evidence.words.items() if keep(name)},
-    )
-
-
-def _place(
-    folder: Path, identity: str, seed: int, secure: bool, boxes: Sequence[str], rows: int
-) -> Path:
+def _place(folder: Path, identity: str, setup: Setup, seed: int) -> Path:
     """The folder of this very audit inside the one that was named."""
-    words = [identity, str(seed), str(secure), ",".join(sorted(boxes)), str(rows), code_digest()]
+    words = [identity, str(seed), str(setup.seed is None), ",".join(sorted(setup.boxes))]
+    words += [str(setup.rows), code_digest()]
     place = folder / hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ArtefactError(f"folder ({str(folder)!r}): {error.strerror}") from None
     return place
-
-
-@cache
-def code_digest() -> str:
-    """A hash of the code that runs depend on: generators of this project, and evidence."""
-    digest = hashlib.sha256()
-    for package in ("copula_shirley", "baselines", "evaluation"):
-        for file in sorted((HERE.parent.parent / package).rglob("*.py")):
-            digest.update(
-                file.relative_to(HERE.parent.parent).as_posix().encode() + file.read_bytes()
-            )
-    return digest.hexdigest()
-
-
-def versions() -> dict[str, str]:
-    """What the figures were made with."""
-    packages = ("copula-shirley", "numpy", "scipy", "scikit-learn", "pandas", "opendp")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -9,7 +9,7 @@ Both chances are unknown; n runs on each table count the event. Clopper and Pear
 exact lower end of the first and an upper end of the second, each wrong with a chance of at most
 alpha/2, so the bound holds with confidence 1 - alpha. Nothing is assumed about the mechanism. The
 event must be fixed before the counts are looked at: it is learnt on other runs
-(``copula_shirley.evaluation.audit.events``).
+(``evaluation.audit.distinguisher``).
 
 What a claim implies where an audit has power
 ---------------------------------------------
@@ -21,17 +21,16 @@ from it:
   ``copula_shirley.privacy.zcdp.epsilon_of``: at delta' = 0.01 that is far below epsilon.
 - rho-zCDP says D_alpha(M(D) || M(D')) <= rho alpha for every alpha > 1. Data processing: looking at
   the event alone does not raise D_alpha, so the divergence of two coins with the chances of the
-  event bounds rho from below (``rho_lower``).
+  event bounds rho from below (``rho_between``).
 - A release that is only Gaussian noise of L2 sensitivity s and deviation sigma is mu-GDP with
   mu = s / sigma (Dong, Roth and Su 2022), also when composed adaptively, and mu = sqrt(2 rho). Then
-  no event has Phi^-1(P(E on D)) - Phi^-1(P(E on D')) above mu (``mu_lower``).
+  no event has Phi^-1(P(E on D)) - Phi^-1(P(E on D')) above mu (``mu_between``).
 
 Guesses about many units at once
 --------------------------------
 Where each of m units is in the table or not (or is one row or another) by a coin of its own,
-somebody who knows all other coins guesses each coin (``evaluation.audit.canaries``). For one unit
-and
-given the others the two tables are neighbours, so with p = P(guessed in | in) and q = P(guessed in
+somebody who knows all other coins guesses each coin (``evaluation.audit.canaries``). For one unit,
+given the others, the two tables are neighbours, so with p = P(guessed in | in) and q = P(guessed in
 | out) the claim limits p against q and 1 - q against 1 - p. Let a = (p + 1 - q) / 2 be the chance
 to be right. Both limits are convex in (p, q) and stay the same when (p, q) becomes (1 - q, 1 - p),
 so for a given a they are the mildest at p = a, q = 1 - a: an a above 1/2 shows at least what an
@@ -116,30 +115,6 @@ def mu_between(p: Any, q: Any) -> FloatArray:
     return np.asarray(np.maximum(np.nan_to_num(value, nan=0.0, neginf=0.0), 0.0))
 
 
-def epsilon_lower(more: Any, fewer: Any, runs: int, delta: float, alpha: float) -> FloatArray:
-    """Lower bound on epsilon from ``more`` and ``fewer`` hits in ``runs`` runs on each table.
-
-    Examples
-    --------
-    >>> round(float(epsilon_lower(100, 0, 100, 0.0, 0.05)), 2)
-    3.28
-    """
-    low, high = ends(runs, alpha)
-    return epsilon_between(low[more], high[fewer], delta)
-
-
-def rho_lower(more: Any, fewer: Any, runs: int, alpha: float) -> FloatArray:
-    """Lower bound on rho from the same hits."""
-    low, high = ends(runs, alpha)
-    return rho_between(low[more], high[fewer])
-
-
-def mu_lower(more: Any, fewer: Any, runs: int, alpha: float) -> FloatArray:
-    """Lower bound on mu of Gaussian differential privacy from the same hits."""
-    low, high = ends(runs, alpha)
-    return mu_between(low[more], high[fewer])
-
-
 def mean_lower(values: Any, alpha: float) -> float:
     """Lower bound on the mean of independent values in [0, 1], wrong with a chance <= ``alpha``.
 
@@ -166,17 +141,6 @@ def mean_lower(values: Any, alpha: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if reached(middle) else (low, middle)
     return low if low > 1e-9 else 0.0
-
-
-def ceiling(runs: int, delta: float, alpha: float) -> float:
-    """The bound on epsilon if an event always happens on one table and never on the other.
-
-    Examples
-    --------
-    >>> [round(ceiling(runs, 0.0, 0.05), 1) for runs in (100, 1000, 10_000)]
-    [3.3, 5.6, 7.9]
-    """
-    return float(epsilon_lower(runs, 0, runs, delta, alpha))
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

@@ -8,19 +8,16 @@ of fits show what ten thousands on one pair do not. Nothing is learnt, so all fi
 
 The guess is by likelihood. The attacker knows all rows but the canary's, so he knows what every
 table would hold with it and without it, and guesses what makes the noisy answers likelier, by the
-noise that the transcript states. Which tables were asked is public: it follows from the answers. Of
+noise that the ledger implies. Which tables were asked is public: it follows from the answers. Of
 the transcript he reads counts and distances of tables of declared cells; what is chosen by an
 exponential mechanism, parts of cells and innovations are left aside, and that only weakens him. A
 guess is a function of what was released and of the other units, so ``evaluation.audit.bounds``
-holds for
-it whatever the noise really is.
+holds for it whatever the noise really is.
 
 The tables (``evaluation.audit.neighbours.canaries``) are plain: two columns without an order,
-twenty
-categories each, every combination five times, and one canary for each. So PrivateVine asks for the
-number of rows, the margins, the distance of the pair and its table in tree 1, nothing by an
-exponential mechanism and nothing that needs jitter, and all its noise is Gaussian (or all of it
-Laplace).
+twenty categories each, every combination five times, and one canary for each. So PrivateVine asks
+for the number of rows, the margins, the distance of the pair and its table in tree 1, nothing by an
+exponential mechanism and nothing that needs jitter, and all its noise is Gaussian (or all Laplace).
 """
 
 from __future__ import annotations
@@ -32,14 +29,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from copula_shirley.evaluation.audit.bounds import FloatArray
 from copula_shirley.evaluation.audit.neighbours import Canaries
-from copula_shirley.measure.curator import Records
+from copula_shirley.evaluation.audit.noise_check import records_of
 from copula_shirley.measure.queries import Distances, Tables
 from copula_shirley.measure.transcript import Answer
 from copula_shirley.private_vine.cell_maps import AllRows, GroupKey
-from copula_shirley.schema.domain import FloatArray, Grid, to_numbers
 
-#: Noise that a transcript calls less, or none, is taken for this.
+#: Noise that a ledger implies to be less, or none, is taken for this.
 LEAST_SIGMA = 1e-3
 
 
@@ -53,87 +50,74 @@ def likelihoods(
     """Of each canary the log likelihood of the answers if it is in, less that if it is not."""
     if len(queries) != len(answers):
         raise ValueError("the transcript has other answers than those to the questions asked")
-    here = _Here(tested, inside)
+    attacker = _Attacker(tested, inside)
     total: FloatArray = np.zeros(tested.count)
     for query, answer in zip(queries, answers, strict=True):
         if type(query) not in (Tables, Distances):
             continue
         counts, sigma = list(answer.values), max(answer.sigma, LEAST_SIGMA)
-        for i, key in enumerate(query.cell_maps):
-            if not isinstance(key, AllRows | GroupKey):
+        for i, cells in enumerate(query.cell_maps):
+            if not isinstance(cells, AllRows | GroupKey):
                 continue
             if isinstance(query, Tables):
-                seen = counts[i].astype(float).ravel()
-                total += here.of_table(key, seen, sigma, gaussian)
+                noises = attacker.noise_of_table(cells, counts[i].astype(float).ravel())
             else:
-                guess = query.guesses[i].ravel()
-                total += here.of_distance(key, guess, counts[0][i], sigma, gaussian)
+                noises = attacker.noise_of_distance(cells, query.guesses[i].ravel(), counts[0][i])
+            for present, absent in noises:
+                total += _log(present, sigma, gaussian) - _log(absent, sigma, gaussian)
     return np.round(total, 9)
 
 
-class _Here:
-    """What the attacker knows of one run: all rows, and which canaries are in."""
+class _Attacker:
+    """Who knows all rows of one run, and of each canary which others are in."""
 
     def __init__(self, tested: Canaries, inside: NDArray[np.bool_]) -> None:
         tables = [tested.first]
         if tested.relation == "replace-one":
             tables.append(tested.second.iloc[tested.common :])
         rows = pd.concat(tables, ignore_index=True)
-        numbers = {c.name: to_numbers(c, rows[c.name]) for c in tested.schema}
-        self._records = Records(
-            Grid(tested.schema).codes(numbers), numbers, np.random.default_rng(0)
-        )
-        self._inside = inside
-        self._each = (len(tested.first) - tested.common) // tested.count
-        coins = [inside, ~inside][: len(tables)]
-        self._weights = np.concatenate(
-            [np.ones(tested.common), *(np.repeat(coin, self._each) for coin in coins)]
-        )
+        self._records = records_of(rows, tested.schema, np.random.default_rng(0))
+        self._inside, self._each = inside, tested.rows_each
+        coins = [np.repeat(coin, self._each) for coin in (inside, ~inside)][: len(tables)]
+        self._weights = np.concatenate([np.ones(tested.common), *coins])
         starts = tested.common + np.arange(tested.count) * self._each
         self._starts = [starts + i * tested.count * self._each for i in range(len(tables))]
 
     def _with_and_without(
-        self, key: Any
+        self, cells: Any
     ) -> tuple[FloatArray, list[tuple[NDArray[np.intp], FloatArray, FloatArray]]]:
         """Counts as they are; and cells of the canaries, with counts if they are in, and if not."""
-        cells = key.cells(self._records)
-        counts: FloatArray = np.bincount(cells, self._weights, math.prod(key.shape)).astype(float)
-        homes = [cells[starts] for starts in self._starts]
-        inside, k = self._inside, float(self._each)
+        places = cells.cells(self._records)
+        counts = np.bincount(places, self._weights, math.prod(cells.shape)).astype(float)
+        homes = [places[starts] for starts in self._starts]
         # a replaced canary that stays in its cell changes nothing
-        moves = np.ones(len(inside)) if len(homes) == 1 else (homes[0] != homes[1]).astype(float)
+        moves = np.ones(len(self._inside)) if len(homes) == 1 else homes[0] != homes[1]
         found = []
         for home, sign in zip(homes, (1.0, -1.0), strict=False):
-            step = sign * k * moves
-            present = counts[home] + step * ~inside
+            step = sign * self._each * moves
+            present = counts[home] + step * ~self._inside
             found.append((home, present, present - step))
         return counts, found
 
-    def of_table(self, key: Any, seen: FloatArray, sigma: float, gaussian: bool) -> FloatArray:
-        """Of the answer about a table."""
-        _, cells = self._with_and_without(key)
-        return np.asarray(
-            sum(
-                _log(seen[home] - present, sigma, gaussian)
-                - _log(seen[home] - absent, sigma, gaussian)
-                for home, present, absent in cells
-            )
-        )
+    def noise_of_table(self, cells: Any, seen: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
+        """Of each cell that a canary changes the noise if it is in, and if not."""
+        _, found = self._with_and_without(cells)
+        return [(seen[home] - present, seen[home] - absent) for home, present, absent in found]
 
-    def of_distance(
-        self, key: Any, guess: FloatArray, seen: float, sigma: float, gaussian: bool
-    ) -> FloatArray:
-        """Of the answer about the distance of a table to a public one."""
-        counts, cells = self._with_and_without(key)
+    def noise_of_distance(
+        self, cells: Any, guess: FloatArray, seen: float
+    ) -> list[tuple[FloatArray, FloatArray]]:
+        """The same of the distance of a table to a public one."""
+        counts, found = self._with_and_without(cells)
         gap = np.abs(counts - guess).sum()
-        likelihoods = []
-        for which in (1, 2):
-            now = gap + sum(
+        present, absent = (
+            seen - gap - sum(
                 np.abs(cell[which] - guess[cell[0]]) - np.abs(counts[cell[0]] - guess[cell[0]])
-                for cell in cells
+                for cell in found
             )
-            likelihoods.append(_log(seen - now, sigma, gaussian))
-        return np.asarray(likelihoods[0] - likelihoods[1])
+            for which in (1, 2)
+        )  # fmt: skip
+        return [(present, absent)]
 
 
 def _log(noise: FloatArray, sigma: float, gaussian: bool) -> FloatArray:

@@ -37,16 +37,17 @@ from copula_shirley.evaluation.audit.audit import (
     audit,
     probe,
 )
-from copula_shirley.evaluation.audit.claims import claim_of
-from copula_shirley.evaluation.audit.findings import (
+from copula_shirley.evaluation.audit.claim import claim_of
+from copula_shirley.evaluation.audit.estimates import (
     FALSE_ALARM,
     FALSE_LEDGER,
     INCONCLUSIVE,
     NO_POWER,
     REFUTED,
 )
-from copula_shirley.evaluation.audit.fits import SAMPLE_ROWS
-from copula_shirley.evaluation.audit.neighbours import DEFAULT_PAIRS, PAIRS, Pair, read_pair
+from copula_shirley.evaluation.audit.neighbours import Pair
+from copula_shirley.evaluation.audit.pairs import DEFAULT_PAIRS, PAIRS, read_pair
+from copula_shirley.evaluation.audit.runs import SAMPLE_ROWS
 from copula_shirley.files.model_file import atomic_path
 from copula_shirley.files.strict_yaml import load_yaml
 from copula_shirley.generator import generators
@@ -217,38 +218,32 @@ def show(result: Audit) -> None:
     """Print what was claimed, what was seen, and the verdict."""
     claim = result.claim
     table = Table("pair", "box", "what", "lower bound", "claim allows", "best event")
-    for finding in [*result.findings, *result.control]:
-        what = finding.quantity
-        if what == "epsilon" and finding.delta != claim.delta:
-            what += f" at delta {finding.delta:g}"
-        limit = "-" if finding.limit is None else f"{finding.limit:.3g}"
-        bound = f"{finding.bound:.3g}"
-        style = "red" if finding.refuted else None
-        event = plain(f"{finding.event} ({finding.counted})")
-        table.add_row(finding.pair, finding.box, what, bound, limit, event, style=style)
+    for one in [*result.estimates, *result.control.estimates]:
+        what = one.quantity
+        if what == "epsilon" and one.delta != claim.delta:
+            what += f" at delta {one.delta:g}"
+        limit = "-" if one.limit is None else f"{one.limit:.3g}"
+        event = plain(f"{one.event} ({one.counted})")
+        style = "red" if one.refuted else None
+        table.add_row(one.pair, one.box, what, f"{one.bound:.3g}", limit, event, style=style)
     screen.print(table)
+    who = "its ledger" if claim.source == "ledger" else "as given"
+    style = STYLES.get(result.verdict, "green")
+    rate = f"a true claim is refuted in less than 1 of {1 / FALSE_ALARM:,.0f} audits"
     lines = [
-        ("claim", f"{claim} ({_who(claim.source)}); proved: {claim.proved or 'nothing'}"),
+        ("claim", plain(f"{claim} ({who}); proved: {claim.proved or 'nothing'}")),
         ("lower bound", f"{_bounds(result)} with confidence 95 %"),
         ("ceiling", f"epsilon {result.ceiling:.3g}: what {result.runs} runs a table can show"),
-        ("power", f"released numbers: {result.power}"),
-        (
-            "false alarms",
-            f"a true claim is refuted in less than 1 of {1 / FALSE_ALARM:,.0f} audits",
-        ),
-        ("asked", ", ".join(result.asked) or "not known: no ledger names what was asked"),
+        ("power", plain(f"released numbers: {result.power}")),
+        ("false alarms", rate),
+        ("asked", plain(", ".join(result.asked) or "not known: no ledger names what was asked")),
+        *(("note", plain(text)) for text in result.notes),
+        *(("ledger", plain(text)) for text in result.faults[:MOST_FAULTS]),
+        ("verdict", f"[bold {style}]{result.verdict}[/]: {plain(result.reason)}"),
     ]
-    for heading, text in lines:
-        screen.print(f"{heading:>12}: {plain(text)}", soft_wrap=True, highlight=False)
-    for text in result.notes:
-        screen.print(f"{'note':>12}: {plain(text)}", soft_wrap=True, highlight=False)
-    for text in result.faults[:MOST_FAULTS]:
-        screen.print(f"{'ledger':>12}: {plain(text)}", soft_wrap=True, highlight=False)
-    style = STYLES.get(result.verdict, "green")
-    said = f"[bold {style}]{result.verdict}[/]: {plain(result.reason)}"
-    screen.print(f"{'verdict':>12}: {said}", soft_wrap=True, highlight=False)
     left = "; ".join(result.not_exercised) or "nothing that this generator may ask"
-    screen.print(f"not exercised: {plain(left)}", soft_wrap=True, highlight=False)
+    for heading, text in (*lines, ("not exercised", plain(left))):
+        screen.print(f"{heading:>12}: {text}", soft_wrap=True, highlight=False)
 
 
 def _bounds(result: Audit) -> str:
@@ -257,7 +252,3 @@ def _bounds(result: Audit) -> str:
         return text
     most = math.sqrt(2 * result.claim.rho)
     return f"{text}; mu {result.lower_bound_mu:.3g} (sqrt(2 rho) of the claim is {most:.3g})"
-
-
-def _who(source: str) -> str:
-    return "its ledger" if source == "ledger" else "as given"

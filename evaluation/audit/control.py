@@ -12,9 +12,9 @@ of the others is its power: an audit that sees little, or refutes none, could no
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -27,16 +27,16 @@ from copula_shirley.evaluation.audit.bounds import (
     mean_lower,
     mu_between,
 )
-from copula_shirley.evaluation.audit.claims import Claim
-from copula_shirley.evaluation.audit.evidence import Evidence
-from copula_shirley.evaluation.audit.findings import (
+from copula_shirley.evaluation.audit.claim import Claim
+from copula_shirley.evaluation.audit.estimates import (
     BOUNDS_ALARM,
     HALF,
-    Finding,
+    Estimate,
     Power,
-    examine,
-    examine_guesses,
+    estimates_of_guesses,
+    estimates_of_pair,
 )
+from copula_shirley.evaluation.audit.observation import Observation
 from copula_shirley.privacy.noise import Integers, SeededNoise
 
 CELLS = 8
@@ -50,126 +50,112 @@ MOST_RUNS = 1_000_000
 ROOM = 1.1
 
 
+@dataclass(frozen=True)
+class Control:
+    """What is seen of the control with full noise, its power, and what is seen with less noise."""
+
+    estimates: tuple[Estimate, ...]
+    power: Power
+    weaker: dict[int, list[Estimate]]
+
+
+def known_mu(claim: Claim) -> float:
+    """The mu of Gaussian noise that is worth a claim with a delta."""
+    if claim.rho is None:
+        return gaussian_mu(claim.epsilon, claim.delta)
+    return math.sqrt(2 * claim.rho)
+
+
+def noise_of(claim: Claim, seed: int, weaker: int = 1) -> Callable[[Integers], Integers]:
+    """Adds the noise of a claim, divided by ``weaker``, to counts of sensitivity 1."""
+    source = SeededNoise(np.random.default_rng([0xC0117801, seed, weaker]))
+    if claim.delta == 0:
+        return lambda counts: source.laplace(counts, 1 / claim.epsilon / weaker)
+    return lambda counts: source.gaussian(counts, 1 / known_mu(claim) / weaker)
+
+
 def control_runs(
-    epsilon: float,
-    delta: float,
-    rho: float | None,
-    runs: int,
-    seed: int,
-    weaker: int = 1,
-) -> tuple[list[Evidence], list[Evidence]]:
+    claim: Claim, runs: int, seed: int, weaker: int = 1
+) -> tuple[list[Observation], list[Observation]]:
     """Noisy histograms of two neighbouring tables, ``runs`` of each, with a part of the noise."""
-    draw = _Noise(epsilon, delta, rho, seed, weaker)
-    sides = []
-    for extra in (1, 0):
-        counts = np.full((runs, CELLS), ROWS)
-        counts[:, 0] += extra
-        noisy = draw(counts)
-        sides.append([Evidence({f"cell[{j}]": float(c) for j, c in enumerate(r)}) for r in noisy])
-    return sides[0], sides[1]
+    noisy, counts = noise_of(claim, seed, weaker), np.full((runs, CELLS), ROWS)
+    one = np.arange(CELLS) == 0
+    first, second = (
+        [Observation({f"cell[{j}]": float(c) for j, c in enumerate(row)}) for row in noisy(table)]
+        for table in (counts + one, counts)
+    )
+    return first, second
 
 
 def control_guesses(claim: Claim, runs: int, guesses: int, seed: int, weaker: int = 1) -> list[int]:
     """Right guesses about canaries with a cell each, in ``runs`` runs."""
-    draw = _Noise(claim.epsilon, claim.delta, claim.rho, seed, weaker)
-    coins = np.random.default_rng([0xCA9A21E5, seed, weaker])
+    noisy, coins = noise_of(claim, seed, weaker), np.random.default_rng([0xCA9A21E5, seed, weaker])
     right = []
     for start in range(0, runs, 1_000):  # as much memory for many runs as for few
         inside = (coins.random((min(1_000, runs - start), guesses)) < HALF).astype(np.int64)
-        right += ((draw(inside) > 0) == (inside > 0)).sum(axis=1).tolist()
+        right += ((noisy(inside) > 0) == (inside > 0)).sum(axis=1).tolist()
     return right
-
-
-class _Noise:
-    """The noise of a claim, divided."""
-
-    def __init__(
-        self, epsilon: float, delta: float, rho: float | None, seed: int, weaker: int
-    ) -> None:
-        self._source = SeededNoise(np.random.default_rng([0xC0117801, seed, weaker]))
-        self._pure = delta == 0
-        parameter = epsilon if self._pure else _mu(epsilon, delta, rho)
-        self._scale = 1.0 / parameter / weaker
-
-    def __call__(self, counts: Integers) -> Integers:
-        """Counts with noise."""
-        draw = self._source.laplace if self._pure else self._source.gaussian
-        return draw(counts, self._scale)
-
-
-def _mu(epsilon: float, delta: float, rho: float | None) -> float:
-    return gaussian_mu(epsilon, delta) if rho is None else float(np.sqrt(2 * rho))
-
-
-# -- power ---------------------------------------------------------------------------------
 
 
 @lru_cache(32)
 def controls(
-    claim: Claim, runs: int, seed: int, looks: int, guesses: int | None, *, events: bool
-) -> tuple[tuple[Finding, ...], Power, tuple[dict[str, Any], ...]]:
-    """What is seen of controls with full noise, the power, and what is seen with weaker noise.
+    claim: Claim, runs: int, seed: int, tests: int, guesses: int | None, *, pairs: bool
+) -> Control:
+    """The control of an audit.
 
     Parameters
     ----------
     claim : Claim
     runs : int
         A side; canaries have as many on both sides together.
-    seed, looks : int
+    seed, tests : int
         Of the audit.
     guesses : int or None
         Number of canaries, if there are any.
-    events : bool
+    pairs : bool
         Whether there are pairs, on which events are learnt.
     """
 
-    def seen(weaker: int) -> list[Finding]:
+    def seen(weaker: int) -> list[Estimate]:
         found = []
         if guesses is not None:
             right = control_guesses(claim, 2 * runs, guesses, seed, weaker)
-            found += examine_guesses(right, guesses, claim, "control of canaries", looks)
-        if events:
-            told = control_runs(claim.epsilon, claim.delta, claim.rho, runs, seed, weaker)
-            found += examine(*told, claim, "control", "white", looks)
+            found += estimates_of_guesses(right, guesses, claim, "control of canaries", tests)
+        if pairs:
+            told = control_runs(claim, runs, seed, weaker)
+            found += estimates_of_pair(*told, claim, "control", "white", tests)
         return found
 
-    full = seen(1)
-    divided = {k: seen(k) for k in WEAKER}
-    noticed = {k: any(f.refuted for f in found) for k, found in divided.items()}
+    full, weaker = seen(1), {k: seen(k) for k in WEAKER}
+    noticed = tuple(k for k, found in weaker.items() if any(e.refuted for e in found))
     quantity = "epsilon" if claim.rho is None else "mu"
-    claimed = claim.epsilon if claim.rho is None else _mu(claim.epsilon, claim.delta, claim.rho)
-    own = [f for f in full if f.quantity == quantity and f.delta == claim.delta]
+    own = [e for e in full if (e.quantity, e.delta) == (quantity, claim.delta)]
     power = Power(
-        quantity=quantity,
-        claimed=claimed,
-        seen=max(f.bound for f in own),
-        ceiling=max(f.ceiling for f in own),
-        noticed=tuple(k for k in WEAKER if noticed[k]),
-        missed=tuple(k for k in WEAKER if not noticed[k]),
+        quantity,
+        claimed=claim.epsilon if claim.rho is None else known_mu(claim),
+        seen=max(e.bound for e in own),
+        ceiling=max(e.ceiling for e in own),
+        noticed=noticed,
+        missed=tuple(k for k in WEAKER if k not in noticed),
     )
     if not power.enough:
-        power = replace(power, needed=runs_needed(claim, runs, looks, guesses))
-    weaker = tuple(
-        {"noise_divided_by": k, "noticed": noticed[k], "findings": [asdict(f) for f in found]}
-        for k, found in divided.items()
-    )
-    return tuple(full), power, weaker
+        power = replace(power, needed=runs_needed(claim, runs, tests, guesses))
+    return Control(tuple(full), power, weaker)
 
 
-def runs_needed(claim: Claim, runs: int, looks: int, guesses: int | None) -> int | None:
+def runs_needed(claim: Claim, runs: int, tests: int, guesses: int | None) -> int | None:
     """The least doubling of ``runs`` with which the control should show that there is power.
 
     None where even a million would not do.
     """
     pure = claim.delta == 0
-    mu = 0.0 if pure else _mu(claim.epsilon, claim.delta, claim.rho)
-    claimed = claim.epsilon if claim.rho is None else mu
+    claimed = claim.epsilon if claim.rho is None else known_mu(claim)
     # of the best event: P(Laplace noise >= 0), or P(Gaussian noise >= -1/2)
-    chance = 1 / (1 + math.exp(-claim.epsilon)) if pure else float(norm.cdf(mu / 2))
-    strict = BOUNDS_ALARM / (looks * len(claim.tests()))
+    chance = 1 / (1 + math.exp(-claim.epsilon)) if pure else float(norm.cdf(known_mu(claim) / 2))
+    strict = BOUNDS_ALARM / (tests * len(claim.limits()))
     while runs < MOST_RUNS:
         runs *= 2
-        seen = _expected(claim, chance, runs, (1 - CONFIDENCE) / looks, guesses)
+        seen = _expected(claim, chance, runs, (1 - CONFIDENCE) / tests, guesses)
         most = _expected(claim, 1.0, runs, strict, guesses)
         if seen >= ROOM * HALF * claimed and most > claimed:
             return runs

@@ -3,36 +3,13 @@
 Two tables are neighbours if one of them has one unit more (``add-remove``), or if one unit of the
 first is another unit in the second (``replace-one``). A unit is a row, or a person with up to
 ``max_rows`` rows where the schema names a person column. The order of rows does not count.
-
-The built-in pairs are worst cases for generators of this kind; they are small, so that a fit is
-fast. In each the *first* table holds the telling record:
-
-- ``outlier``: columns in lockstep; the record sits alone in a far corner, against the others.
-- ``tree-flip``: exactly symmetric in columns b and c, so that a is as near to b as to c; the record
-  breaks the tie, and with it the first tree of a vine.
-- ``category``: the record is the only one with a (declared) category, and with a number. The
-  categories are ordered, so that no encoder and no target is needed.
-- ``duplicates``: two kinds of rows, many of each; the record is one more of a kind. Nothing but
-  counts can tell, and all columns tell at once.
-- ``missing``: the record is the only one with a missing value.
-- ``label``: as ``category``, without an order; for generators that take such columns as they are.
-- ``person``: a person with three rows in one cell; for generators that protect people.
-- ``canaries``: hundreds of records, each there or not by a coin of its own
-  (``evaluation.audit.canaries``); for generators that keep a transcript of noisy answers.
-  ``canary-people`` has people of three rows.
-- ``questions``: no neighbours, but a table that is large enough to make PrivateVine ask for
-  innovations and parts of cells, and one of independent columns, on which no choice of tables is
-  sure. Only the noise of the answers is looked at (``evaluation.audit.answers``), in twenty fits to
-  each,
-  whatever the number of runs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,9 +18,8 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import SettingError
 from copula_shirley.privacy.ledger import NEIGHBOURS
-from copula_shirley.rows.tables import read_table
 from copula_shirley.schema import domain
-from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -80,6 +56,7 @@ class Pair:
         """Both tables, the one with the telling record first."""
         return self.first, self.second
 
+    @cached_property
     def differing(self) -> pd.DataFrame:
         """The rows that only one of the tables has."""
         keys = [_keys(table, self.schema, person=True) for table in self.tables]
@@ -111,14 +88,11 @@ def check_neighbours(
     units = [_units(table, schema, unit) for table in (first, second)]
     only = [units[0] - units[1], units[1] - units[0]]
     more, fewer = (sum(counter.values()) for counter in only)
-    if relation == "add-remove" and sorted((more, fewer)) != [0, 1]:
+    wanted = {"add-remove": ({0, 1}, f"one of them with one {unit} more")}
+    allowed, meaning = wanted.get(relation, ({1}, f"all but one {unit} alike"))
+    if {more, fewer} != allowed:
         raise SettingError(
-            f"the two tables must be neighbours by add-remove: one of them with one {unit} more. "
-            f"{_counted(more, unit)} only in the first, {_counted(fewer, unit)} only in the second"
-        )
-    if relation == "replace-one" and (more, fewer) != (1, 1):
-        raise SettingError(
-            f"the two tables must be neighbours by replace-one: all but one {unit} alike. "
+            f"the two tables must be neighbours by {relation}: {meaning}. "
             f"{_counted(more, unit)} only in the first, {_counted(fewer, unit)} only in the second"
         )
 
@@ -149,106 +123,6 @@ def _units(table: pd.DataFrame, schema: Schema, unit: str) -> Counter[Any]:
     return Counter((str(who), tuple(sorted(rows, key=str))) for who, rows in people.items())
 
 
-# -- built-in pairs ------------------------------------------------------------------
-
-
-def _pair(
-    name: str,
-    relation: str,
-    common: pd.DataFrame,
-    record: Sequence[Any],
-    ordinary: Sequence[Any],
-    schema: Schema,
-) -> Pair:
-    """A pair whose last row is the record, or is not there, or is an ordinary one."""
-
-    def with_last(row: Sequence[Any]) -> pd.DataFrame:
-        last = pd.DataFrame([list(row)], columns=common.columns)
-        return pd.concat([common, last], ignore_index=True)
-
-    second = common if relation == "add-remove" else with_last(ordinary)
-    return Pair(name, with_last(record), second, schema, relation)
-
-
-def _numbers(names: Sequence[str], maximum: int = 9) -> tuple[Column, ...]:
-    return tuple(Column(name, "integer", minimum=0, maximum=maximum) for name in names)
-
-
-def outlier(relation: str, rows: int = 60) -> Pair:
-    """Columns in lockstep from 0 to 5; one record in the corner (9, 0, 9)."""
-    steps = np.arange(rows) % 6
-    common = pd.DataFrame({"a": steps, "b": steps, "c": steps})
-    return _pair("outlier", relation, common, (9, 0, 9), (2, 2, 2), Schema(_numbers("abc")))
-
-
-def tree_flip(relation: str, rows: int = 60) -> Pair:
-    """Every row also with b and c exchanged; one record that b follows and c does not."""
-    rng = np.random.default_rng(0)
-    a = rng.integers(0, 10, rows // 2)
-    b = np.clip(a + rng.integers(-2, 3, len(a)), 0, 9)
-    c = np.clip(a + rng.integers(-2, 3, len(a)), 0, 9)
-    one = pd.DataFrame({"a": a, "b": b, "c": c})
-    other = pd.DataFrame({"a": a, "b": c, "c": b})
-    common = pd.concat([one, other], ignore_index=True)
-    schema = Schema(_numbers("abc"))
-    return _pair("tree-flip", relation, common, (9, 9, 0), (9, 0, 9), schema)
-
-
-def category(
-    relation: str, rows: int = 60, *, ordered: bool = True, name: str = "category"
-) -> Pair:
-    """One record with a category and a number that nobody else has."""
-    steps = np.arange(rows)
-    common = pd.DataFrame(
-        {"job": np.array(["law", "arts", "farm"])[steps % 3], "x": steps % 5, "y": (steps // 3) % 5}
-    )
-    job = Column("job", "categorical", categories=("arts", "farm", "law", "none"), ordered=ordered)
-    schema = Schema((job, *_numbers("xy")))
-    return _pair(name, relation, common, ("none", 9, 4), ("law", 0, 0), schema)
-
-
-def label(relation: str) -> Pair:
-    """One record with a category that nobody else has, in a column without an order."""
-    return category(relation, ordered=False, name="label")
-
-
-def duplicates(relation: str, rows: int = 60, columns: int = 4) -> Pair:
-    """Rows of zeros and rows of ones, as many of each; one more row of ones."""
-    names = [f"x{j}" for j in range(columns)]
-    halves = np.arange(rows) % 2
-    common = pd.DataFrame(dict.fromkeys(names, halves))
-    schema = Schema(_numbers(names, maximum=1))
-    return _pair("duplicates", relation, common, [1] * columns, [0] * columns, schema)
-
-
-def missing(relation: str, rows: int = 60) -> Pair:
-    """One record without a value where all others have one."""
-    steps = np.arange(rows)
-    common = pd.DataFrame({"a": steps % 6, "b": steps % 4, "c": steps % 6})
-    listed = [Column(c.name, "integer", minimum=0, maximum=9, missing=True) for c in _numbers("ab")]
-    schema = Schema((*listed, *_numbers("c")))
-    return _pair("missing", relation, common, (np.nan, 3, 5), (2, 3, 5), schema)
-
-
-def person(relation: str, people: int = 20, rows_each: int = 3) -> Pair:
-    """People with three rows each; one of them has all of them in one cell."""
-    who = np.repeat([f"p{i}" for i in range(people)], rows_each)
-    steps = np.arange(len(who))
-    common = pd.DataFrame({"who": who, "x": steps % 4, "y": (steps // 4) % 4})
-    schema = Schema(_numbers("xy", maximum=4), person="who", max_rows=rows_each)
-
-    def with_last(value: int) -> pd.DataFrame:
-        last = pd.DataFrame({"who": "new", "x": [value] * rows_each, "y": [value] * rows_each})
-        return pd.concat([common, last], ignore_index=True)
-
-    second = common if relation == "add-remove" else with_last(0)
-    return Pair("person", with_last(4), second, schema, relation, "person")
-
-
-#: Categories of a column of the canaries' tables, and common rows of each combination.
-CATEGORIES, COMMON = 20, 5
-
-
 @dataclass(frozen=True)
 class Canaries(Pair):
     """Tables of common rows and of canaries: all in ``first``, all out (or other) in ``second``.
@@ -267,55 +141,23 @@ class Canaries(Pair):
     def __post_init__(self) -> None:
         """Any two tables that differ in one coin are neighbours; these two differ in all."""
 
+    @property
+    def rows_each(self) -> int:
+        """Rows of one canary."""
+        return (len(self.first) - self.common) // self.count
+
+    @cached_property
     def differing(self) -> pd.DataFrame:
         """The rows of all canaries."""
         return self.first.iloc[self.common :].reset_index(drop=True)
 
     def drawn(self, inside: NDArray[np.bool_]) -> pd.DataFrame:
         """The table of these coins."""
-        each = (len(self.first) - self.common) // self.count
-        rows = np.repeat(inside, each)
+        rows = np.repeat(inside, self.rows_each)
         parts = [self.first.iloc[: self.common], self.first.iloc[self.common :][rows]]
         if self.relation == "replace-one":
             parts.append(self.second.iloc[self.common :][~rows])
         return pd.concat(parts, ignore_index=True)
-
-
-def canaries(relation: str, *, rows_each: int | None = None) -> Canaries:
-    """The built-in canaries: single rows, or people with ``rows_each`` rows."""
-    names = [f"c{i:02d}" for i in range(CATEGORIES)]
-    cells = np.arange(CATEGORIES**2)
-    # a canary that is replaced goes where no margin is the same
-    other = (cells + (CATEGORIES + 1) * (CATEGORIES // 2)) % CATEGORIES**2
-
-    def rows(which: NDArray[np.intp], person: str) -> pd.DataFrame:
-        table = pd.DataFrame({"x": which // CATEGORIES, "y": which % CATEGORIES})
-        table = table.map(lambda i: names[i])
-        return table if rows_each is None else table.assign(who=[f"{person}{i}" for i in which])
-
-    each = rows_each or 1
-    common = pd.concat([rows(cells, f"{i} ") for i in range(COMMON)])
-    first, second = (rows(np.repeat(which, each), "") for which in (cells, other))
-    if rows_each is not None:
-        second["who"] = first["who"] + "'"
-    columns = tuple(Column(name, "categorical", categories=tuple(names)) for name in "xy")
-    people: dict[str, Any] = {} if rows_each is None else {"person": "who", "max_rows": each}
-    last = common if relation == "add-remove" else pd.concat([common, second])
-    return Canaries(
-        "canaries" if rows_each is None else "canary-people",
-        pd.concat([common, first], ignore_index=True),
-        last.reset_index(drop=True),
-        Schema(columns, **people),
-        relation,
-        "row" if rows_each is None else "person",
-        common=len(common),
-        count=len(cells),
-    )
-
-
-def canary_people(relation: str) -> Canaries:
-    """Canaries that are people with three rows each."""
-    return canaries(relation, rows_each=3)
 
 
 @dataclass(frozen=True)
@@ -325,77 +167,7 @@ class Questions(Pair):
     def __post_init__(self) -> None:
         """There is nothing to tell apart."""
 
+    @cached_property
     def differing(self) -> pd.DataFrame:
         """No row."""
         return self.first.iloc[:0]
-
-
-def questions(relation: str, rows: int = 60_000, few: int = 5_000) -> Questions:
-    """Columns that depend on the last and on the first one, and one of wide cells.
-
-    The second table has fewer rows, and each column in an order of its own.
-    """
-    rng = np.random.default_rng(0)
-    first = rng.integers(0, 10, rows)
-    columns = {"a": first}
-    for name, last in ("ba", "cb", "dc"):
-        near = (columns[last] + first) // 2 + rng.integers(-1, 2, rows)
-        columns[name] = np.where(rng.random(rows) < 0.8, near, rng.integers(0, 10, rows)).clip(0, 9)
-    columns["wide"] = first * 100 + rng.integers(0, 100, rows)
-    table = pd.DataFrame(columns)
-    schema = Schema((*_numbers("abcd"), *_numbers(["wide"], maximum=1023)))
-    second = pd.DataFrame({name: rng.permutation(table[name])[:few] for name in table})
-    return Questions("questions", table, second, schema, relation)
-
-
-#: Builders of the pairs by name; each takes the relation.
-PAIRS: dict[str, Callable[[str], Pair]] = {
-    "outlier": outlier,
-    "tree-flip": tree_flip,
-    "category": category,
-    "duplicates": duplicates,
-    "missing": missing,
-    "label": label,
-    "person": person,
-    "canaries": canaries,
-    "canary-people": canary_people,
-    "questions": questions,
-}
-#: Those whose unit is a row; the last two only for generators with a transcript.
-DEFAULT_PAIRS = (
-    "outlier",
-    "tree-flip",
-    "category",
-    "duplicates",
-    "missing",
-    "canaries",
-    "questions",
-)
-
-
-def built_in(name: str, relation: str) -> Pair:
-    """The built-in pair of a name.
-
-    Examples
-    --------
-    >>> pair = built_in("category", "replace-one")
-    >>> len(pair.first), pair.differing()["job"].tolist()
-    (61, ['none', 'law'])
-    """
-    if name not in PAIRS:
-        raise SettingError(f"pair ({name!r}) must be one of {', '.join(PAIRS)}")
-    return PAIRS[name](relation)
-
-
-def read_pair(
-    first: str | Path,
-    second: str | Path,
-    schema: str | Path,
-    relation: str,
-    unit: str = "row",
-    missing_texts: Sequence[str] = (),
-) -> Pair:
-    """Two files of a user and their schema; refused if they are not neighbours."""
-    declared = Schema.read(schema)
-    one, other = (read_table(path, declared, missing_texts) for path in (first, second))
-    return Pair("tables", one, other, declared, relation, unit)

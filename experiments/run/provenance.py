@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import subprocess
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from copula_shirley.files.code import code_digest, versions
 
 PACKAGES = (
     "copula-shirley",
@@ -31,29 +30,18 @@ OURS = ("copula_shirley", "baselines", "evaluation", "experiments")
 def provenance() -> dict[str, Any]:
     """What a result owes its figures to, beside its spec."""
     commit, dirty = _commit()
+    found = versions(PACKAGES)
     return {
         "commit": commit,
         "dirty": dirty,
         "code": code_digest(),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "versions": {name: _version(name) for name in PACKAGES},
+        "python": found.pop("python"),
+        "versions": found,
     }
-
-
-@cache
-def code_digest() -> str:
-    """A short hash of the code that makes the figures, the same wherever it is installed."""
-    digest = hashlib.sha256()
-    for package in OURS:
-        for file in sorted((HERE.parent.parent / package).rglob("*.py")):
-            digest.update(
-                file.relative_to(HERE.parent.parent).as_posix().encode() + file.read_bytes()
-            )
-    return digest.hexdigest()[:16]
 
 
 def _commit() -> tuple[str, bool | None]:
@@ -79,10 +67,3 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor()
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""

@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from copula_shirley.experiments.generators.candidates import code_of
 from copula_shirley.experiments.run.execute import execute, heading
 from copula_shirley.experiments.run.forks import start_server
-from copula_shirley.experiments.run.provenance import code_digest, provenance
+from copula_shirley.experiments.run.provenance import provenance
 from copula_shirley.experiments.run.store import Row, Store
 from copula_shirley.experiments.run.supervise import (
     Ended,
@@ -27,6 +27,7 @@ from copula_shirley.experiments.run.supervise import (
     supervise,
 )
 from copula_shirley.experiments.specs import Run
+from copula_shirley.files.code import code_digest
 
 #: Variables that tell numerical libraries how many threads to take, read when they load.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

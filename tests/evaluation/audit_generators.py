@@ -22,29 +22,25 @@ class NoisyHistogram:
         self,
         epsilon: float = 1.0,
         *,
-        column: int = 0,
         neighbours: str = "add-remove",
         factor: float = 1.0,
         random_state: int | None = None,
     ) -> None:
         self.epsilon = epsilon
-        self.column = column
         self.neighbours = neighbours
         self.factor = factor
         self.random_state = random_state
 
     def fit(self, table: pd.DataFrame, schema: Schema) -> NoisyHistogram:
-        rng = np.random.default_rng(self.random_state)
-        column = schema.columns[self.column]
-        self.ledger_ = Ledger(
-            Budget(self.epsilon), claimed=Budget(self.epsilon), neighbours=self.neighbours
-        )
+        self._rng = np.random.default_rng(self.random_state)
+        column = schema.columns[0]
+        budget = Budget(self.epsilon)
+        self.ledger_ = Ledger(budget, claimed=budget, neighbours=self.neighbours)
         self.ledger_.charge("histogram", column.name, "discrete laplace", self.epsilon)
         scale = self.factor * self.ledger_.sensitivity().l1 / self.epsilon
         codes = Grid((column,)).codes({column.name: to_numbers(column, table[column.name])})
         counts = np.bincount(codes[column.name], minlength=column.size)
-        self.counts_ = SeededNoise(rng).laplace(counts, scale)
-        self._name, self._rng = column.name, rng
+        self.counts_, self._name = SeededNoise(self._rng).laplace(counts, scale), column.name
         return self
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -65,11 +61,8 @@ class Copies:
         return self.table.iloc[np.arange(n) % len(self.table)].reset_index(drop=True)
 
 
-class Constant:
-    """Looks at nothing."""
-
-    def fit(self, table: pd.DataFrame) -> None:
-        self.columns = table.columns
+class Constant(Copies):
+    """Looks at nothing but names."""
 
     def sample(self, n: int) -> pd.DataFrame:
-        return pd.DataFrame(np.zeros((n, len(self.columns)), dtype=int), columns=self.columns)
+        return pd.DataFrame(0, index=range(n), columns=self.table.columns)

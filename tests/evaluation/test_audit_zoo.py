@@ -21,8 +21,9 @@ from zoo_statistical import HalfNoise, HalfSource
 from copula_shirley import Budget, Column, CopulaShirley, Ledger, PrivateVine, Schema
 from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes
 from copula_shirley.evaluation.audit.audit import audit
-from copula_shirley.evaluation.audit.claims import Claim
-from copula_shirley.evaluation.audit.neighbours import DEFAULT_PAIRS, Pair, built_in
+from copula_shirley.evaluation.audit.claim import Claim
+from copula_shirley.evaluation.audit.neighbours import Pair
+from copula_shirley.evaluation.audit.pairs import DEFAULT_PAIRS, built_in
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator, Records
 from copula_shirley.measure.queries import Tables
@@ -110,7 +111,7 @@ def test_fault_c_bins_are_the_values_of_the_data(tally: Tally) -> None:
     assert bad.refuted
     honest = audit(shirley(**settings, accounting="honest"), pair, **shared)
     tally.correct(honest.refuted)
-    assert not honest.refuted and honest.findings[0].event == "nothing varies"
+    assert not honest.refuted and honest.estimates[0].event == "nothing varies"
 
 
 def test_the_whole_method_is_refuted_from_drawn_rows() -> None:
@@ -194,10 +195,10 @@ def test_mu_of_the_margins_of_private_vine_reaches_80_percent() -> None:
     2,500 test runs: 1.10 is expected with a standard error of 0.04, 3.6 above 80 %.
     """
     result = audit(lambda seed: Margins(8.0, seed), "duplicates", runs=5_000, boxes=("white",))
-    mu = next(f for f in result.findings if f.quantity == "mu")
+    mu = next(f for f in result.estimates if f.quantity == "mu")
     assert mu.limit == pytest.approx(math.sqrt(2 * result.claim.rho))
     assert 0.8 * mu.limit <= mu.bound <= mu.limit
-    assert not any(f.refuted for f in result.findings)
+    assert not any(f.refuted for f in result.estimates)
 
 
 def test_the_margins_of_a_whole_fit_are_charged_what_they_show() -> None:
@@ -218,5 +219,5 @@ def test_the_margins_of_a_whole_fit_are_charged_what_they_show() -> None:
         boxes=("white",),
         keep=lambda name: name.startswith("answer_1_"),
     )
-    mu = next(f for f in result.findings if f.quantity == "mu")
+    mu = next(f for f in result.estimates if f.quantity == "mu")
     assert 0.8 * mu.limit <= mu.bound and not mu.refuted

@@ -16,19 +16,21 @@ from copula_shirley import PrivateVine
 from copula_shirley.baselines import DPHistogram
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit import audit as audits
-from copula_shirley.evaluation.audit.audit import Audit, audit
+from copula_shirley.evaluation.audit.audit import audit
 from copula_shirley.evaluation.audit.canaries import likelihoods
-from copula_shirley.evaluation.audit.claims import Claim
-from copula_shirley.evaluation.audit.control import control_guesses
-from copula_shirley.evaluation.audit.findings import (
+from copula_shirley.evaluation.audit.claim import Claim
+from copula_shirley.evaluation.audit.control import Control, control_guesses
+from copula_shirley.evaluation.audit.estimates import (
     CONSISTENT,
     FALSE_ALARM,
     NO_POWER,
     Power,
-    examine_guesses,
+    estimates_of_guesses,
 )
-from copula_shirley.evaluation.audit.fits import GUESSES, RIGHT, guess_once
-from copula_shirley.evaluation.audit.neighbours import Canaries, built_in
+from copula_shirley.evaluation.audit.neighbours import Canaries
+from copula_shirley.evaluation.audit.observation import Observation
+from copula_shirley.evaluation.audit.pairs import built_in
+from copula_shirley.evaluation.audit.runs import Fit, Setup, guess_once
 from copula_shirley.privacy import recording as tape
 from copula_shirley.privacy.zcdp import rho_of
 
@@ -101,12 +103,12 @@ def test_a_plain_mechanism_is_guessed_as_often_as_theory_says() -> None:
     assert right.mean() == pytest.approx(norm.cdf(MU / 2), abs=4 * 0.5 / 400)
     half = np.array(control_guesses(CLAIM, 400, 400, 5, weaker=2)) / 400
     assert half.mean() == pytest.approx(norm.cdf(MU), abs=4 * 0.5 / 400)
-    findings = examine_guesses(list(right * 400), 400, CLAIM, "canaries", 11)
-    assert [f.quantity for f in findings] == ["epsilon", "epsilon", "mu"]
-    assert 0.6 * MU < findings[2].bound < MU and not any(f.refuted for f in findings)
-    assert "right and" in findings[2].counted
-    found = examine_guesses(list(half * 400), 400, CLAIM, "canaries", 11)[2]
-    assert found.refuted and found.strict_rho_bound is not None and found.strict_rho_bound > RHO
+    found = estimates_of_guesses(list(right * 400), 400, CLAIM, "canaries", 11)
+    assert [e.quantity for e in found] == ["epsilon", "epsilon", "mu"]
+    assert 0.6 * MU < found[2].bound < MU and not any(e.refuted for e in found)
+    assert "right and" in found[2].counted
+    weak = estimates_of_guesses(list(half * 400), 400, CLAIM, "canaries", 11)[2]
+    assert weak.refuted and weak.strict_rho_bound is not None and weak.strict_rho_bound > RHO
 
 
 def vine(kind: type = PrivateVine, **settings: Any) -> Any:
@@ -117,82 +119,86 @@ def test_a_quarter_of_the_noise_is_refuted_by_eighty_fits() -> None:
     result = audit(vine(QuarterNoise), "canaries", runs=40)
     assert result.refuted and result.claim.rho == RHO and "canaries" in result.reason
     assert result.lower_bound_mu is not None and result.lower_bound_mu > 2 * MU
-
-
-def figures(result: Audit) -> Any:
-    return result.findings, result.verdict
+    assert result.estimates[0].runs == 80 and result.estimates[0].guesses == 400
 
 
 @pytest.mark.slow
 def test_few_fits_have_no_power_and_are_kept(tmp_path: Path) -> None:
     shared: dict[str, Any] = {"runs": 40, "folder": tmp_path, "identity": "vine"}
-    result = audit(vine(epsilon=0.1), "canaries", **shared)
-    assert result.verdict == NO_POWER and "(--runs " in result.reason
+    first, again = (audit(vine(epsilon=0.1), "canaries", **shared) for _ in range(2))
+    assert first.verdict == NO_POWER and "(--runs " in first.reason
     assert len(list(tmp_path.rglob("*.gz"))) == 4
-    assert result.findings[0].runs == 80 and result.findings[0].guesses == 400
-    assert figures(audit(vine(epsilon=0.1), "canaries", **shared)) == figures(result)
+    assert (again.estimates, again.verdict) == (first.estimates, first.verdict)
 
 
-@pytest.mark.slow
-def test_canaries_are_one_look_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = []
-    for name in ("examine", "examine_guesses"):
+def test_canaries_are_one_test_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = []
+    for name in ("estimates_of_pair", "estimates_of_guesses"):
         true = getattr(audits, name)
         monkeypatch.setattr(
-            audits, name, lambda *args, true=true: (looks.append(args[-1]), true(*args))[1]
+            audits, name, lambda *args, true=true: (tests.append(args[-1]), true(*args))[1]
         )
 
-    def controls(*args: Any, **_: Any) -> Any:
-        looks.append(args[3])
-        return (), Power("mu", MU, 0.0, 1.0, (), ()), ()
+    def controls(*args: Any, **_: Any) -> Control:
+        tests.append(args[3])
+        return Control((), Power("mu", MU, 0.0, 1.0, (), ()), {})
 
+    few = {pair: [Fit({}, None)] for pair in ((0, 0), (0, 1), (1, 0), (1, 1))}
+    for (pair, _), fits in few.items():
+        seen = Observation({"x": 1.0})
+        fits[:] = [Fit({"white": seen}) if pair == 0 else Fit(right=200)] * 40
     monkeypatch.setattr(audits, "controls", controls)
+    monkeypatch.setattr(audits, "run_all", lambda *_, **__: few)
     result = audit(vine(), ["category", "canaries"], runs=40, boxes=("white",))
-    assert looks == [2, 2, 2] and {f.pair for f in result.findings} == {"category", "canaries"}
+    assert tests == [2, 2, 2] and {e.pair for e in result.estimates} == {"category", "canaries"}
     assert result.to_dict()["false_alarm_rate"] == FALSE_ALARM
 
 
-def test_generators_without_a_transcript_have_no_canaries() -> None:
-    make, pairs = vine(DPHistogram), [built_in(n, "replace-one") for n in ("category", "canaries")]
-    left, notes = audits._with_transcript(make, pairs, 0, ("white",), None)
-    assert [pair.name for pair in left] == ["category"]
-    assert notes == ["no canaries: the generator keeps no transcript of noisy answers"]
-    with pytest.raises(SettingError, match=r"pair .'canaries'. must be another: the generator"):
-        audit(make, "canaries", runs=40)
-    with pytest.raises(SettingError, match="from the whole white box"):
-        audit(vine(), "canaries", runs=40, boxes=("black",))
-
-
 class Refuses(PrivateVine):
-    """Fails whatever the rows are."""
+    """Takes tables of so many columns only."""
 
-    def fit(self, *args: Any, **settings: Any) -> Any:
-        raise ValueError("no")
+    columns = 0
+
+    def fit(self, table: pd.DataFrame, schema: Any = None, **settings: Any) -> Any:
+        if table.shape[1] != self.columns:
+            raise ValueError("other columns")
+        return super().fit(table, schema, **settings)
 
 
-def test_canaries_on_which_a_generator_fails_are_left_out() -> None:
-    with pytest.raises(SettingError, match="fails on pair 'canaries': ValueError: no"):
-        audit(vine(Refuses), "canaries", claim=1.0, runs=40)
-    pairs = [built_in(name, "add-remove") for name in ("category", "canaries")]
-    left, notes = audits._with_transcript(vine(Particular), pairs, 0, ("white",), None)
-    assert [pair.name for pair in left] == ["category"]
-    assert notes == ["no canaries: the generator fails on them: ValueError: three columns"]
+class Particular(Refuses):
+    columns = 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "keeps", "why"),
+    [
+        (DPHistogram, False, "the generator keeps no transcript of noisy answers"),
+        (Particular, True, "the generator fails on them: ValueError: other columns"),
+    ],
+)
+def test_where_there_are_no_canaries(kind: type, keeps: bool, why: str) -> None:
+    pairs = [built_in(name, "replace-one") for name in ("category", "canaries")]
+    left, notes = audits.usable_pairs(Setup(vine(kind), ("white",)), pairs, keeps=keeps)
+    assert [pair.name for pair in left] == ["category"] and notes == [f"no canaries: {why}"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "words"),
+    [
+        (DPHistogram, {}, r"pair .'canaries'. must be another: the generator keeps no"),
+        (PrivateVine, {"boxes": ("black",)}, "from the whole white box"),
+        (Refuses, {"claim": 1.0}, "fails on pair 'canaries': ValueError: other columns"),
+    ],
+)
+def test_canaries_alone_that_cannot_be(kind: type, changes: Any, words: str) -> None:
+    with pytest.raises(SettingError, match=words):
+        audit(vine(kind), "canaries", runs=40, **changes)
 
 
 def test_a_fit_that_raises_guesses_that_all_are_out() -> None:
-    fit = guess_once(vine(Refuses), canaries("canaries", "add-remove"), 3)
-    numbers = fit.boxes["white"].numbers
-    assert fit.error == "ValueError: no" and numbers[GUESSES] == 400
-    assert 150 < numbers[RIGHT] < 250
-
-
-class Particular(PrivateVine):
-    """Takes three columns only."""
-
-    def fit(self, table: pd.DataFrame, schema: Any = None, **settings: Any) -> Any:
-        if table.shape[1] != 3:
-            raise ValueError("three columns")
-        return super().fit(table, schema, **settings)
+    fit = guess_once(Setup(vine(Refuses)), canaries("canaries", "add-remove"), 0, 3)
+    assert fit.error == "ValueError: other columns"
+    assert fit.right is not None and 150 < fit.right < 250
 
 
 # -- slow ----------------------------------------------------------------------------------
@@ -210,20 +216,20 @@ def test_private_vine_is_seen_at_70_percent_of_its_mu(name: str, relation: str) 
 
 @pytest.mark.slow
 def test_bounds_of_true_claims_are_wrong_as_rarely_as_promised() -> None:
-    """2,000 audits of the control: 95 % bounds above the truth, and refutations.
+    """1,000 audits of the control: 95 % bounds above the truth, and refutations.
 
     Noise on a common cell makes guesses of a run depend on each other; that is half of the audits.
     """
     above = refuted = 0
     rng = np.random.default_rng(11)
-    for trial in range(2_000):
+    for trial in range(1_000):
         if trial % 2:
             right = control_guesses(CLAIM, 100, 50, trial)
         else:  # all canaries in one cell, whose noise all guesses share
             inside = rng.random((100, 50)) < 0.5
             noise = rng.normal(size=(100, 1)) / MU
             right = ((inside + noise > 0.5) == inside).sum(axis=1).tolist()
-        findings = examine_guesses(right, 50, CLAIM)
-        above += findings[2].bound > 1.05 * MU
-        refuted += any(f.refuted for f in findings)
-    assert above <= 100 and refuted <= 2
+        found = estimates_of_guesses(right, 50, CLAIM)
+        above += found[2].bound > 1.05 * MU
+        refuted += any(f.refuted for f in found)
+    assert above <= 50 and refuted <= 1

@@ -12,14 +12,11 @@ import pytest
 from copula_shirley import Column, Schema, SchemaError
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit.neighbours import (
-    PAIRS,
     Canaries,
     Pair,
-    built_in,
     check_neighbours,
-    duplicates,
-    read_pair,
 )
+from copula_shirley.evaluation.audit.pairs import PAIRS, built_in, duplicates, read_pair
 from copula_shirley.privacy.ledger import NEIGHBOURS
 
 
@@ -36,7 +33,7 @@ def test_built_in_pairs_are_neighbours(name: str, relation: str) -> None:
     rows = 3 if name == "person" else 1
     assert sum((first - second).values()) == rows
     assert sum((second - first).values()) == (rows if relation == "replace-one" else 0)
-    assert len(pair.differing()) == (2 * rows if relation == "replace-one" else rows)
+    assert len(pair.differing) == (2 * rows if relation == "replace-one" else rows)
     for table in pair.tables:
         pair.schema.validate(table)
         assert 3 <= len(table.columns) <= 6 and 50 <= len(table) <= 200
@@ -110,7 +107,7 @@ def test_others_are_refused(first: pd.DataFrame, second: pd.DataFrame, relation:
 def test_the_order_of_rows_does_not_count() -> None:
     Pair("mine", numbers(3, 1, 2), numbers(2, 3), SCHEMA, "add-remove")
     pair = Pair("mine", numbers(3, 1, 2), numbers(2, 4, 3), SCHEMA, "replace-one")
-    assert pair.differing()["x"].tolist() == [1, 4]
+    assert pair.differing["x"].tolist() == [1, 4]
 
 
 def test_a_person_may_bring_several_rows() -> None:
@@ -144,6 +141,6 @@ def test_a_pair_of_files(tmp_path: Path) -> None:
     numbers(1, 2).to_csv(tmp_path / "b.csv", index=False)
     (tmp_path / "s.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
     files = [tmp_path / name for name in ("a.csv", "b.csv", "s.yaml")]
-    assert read_pair(*files, "add-remove").differing()["x"].tolist() == [3]
+    assert read_pair(*files, "add-remove").differing["x"].tolist() == [3]
     with pytest.raises(SettingError, match="all but one row alike"):
         read_pair(*files, "replace-one")

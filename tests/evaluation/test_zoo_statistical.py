@@ -1,9 +1,7 @@
 """The audit catches planted faults, and lets the same generators without the fault pass.
 
-Seeds are fixed. A true claim is refuted with a chance below 1 in 1,000 per audit
-(``evaluation.audit.findings.FALSE_ALARM``), so one of the eighteen correct ones with a chance below
-1 in
-55 if the seeds were others.
+Seeds are fixed. A true claim is refuted with a chance below 1 in 1,000 per audit, so one of the
+eighteen correct ones with a chance below 1 in 55 if the seeds were others.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ from copula_shirley import Column, PrivateVine, Schema
 from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes
 from copula_shirley.baselines import copula as dp_copula
 from copula_shirley.baselines.base import Baseline
-from copula_shirley.evaluation.audit.neighbours import Pair, built_in, duplicates
+from copula_shirley.evaluation.audit.neighbours import Pair
+from copula_shirley.evaluation.audit.pairs import built_in, duplicates
 from copula_shirley.generator import Rows
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator, Records
@@ -225,17 +226,19 @@ class Favourite(Baseline):
         codes = Grid(rows.schema).codes(rows.numbers)[self._name]
         counts = np.bincount(codes, minlength=rows.schema[self._name].size).astype(float)
         # replacing a row lowers one count by one and raises another by one: each changes by one
-        self._chosen = noise.choose(counts * self.factor, epsilon=self.epsilon, sensitivity=1.0)
+        self.normal_choices = noise.choose(
+            counts * self.factor, epsilon=self.epsilon, sensitivity=1.0
+        )
         self._public_rows = len(rows)
 
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
-        return {self._name: np.full(n, float(self._chosen))}
+        return {self._name: np.full(n, float(self.normal_choices))}
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {"chosen": int(self._chosen)}, {}
+        return {"chosen": int(self.normal_choices)}, {}
 
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self._chosen = state["chosen"]
+        self.normal_choices = state["chosen"]
 
 
 class FactorTwoForgotten(Favourite):
@@ -261,10 +264,10 @@ class Total(Favourite):
             delta=0.0,
             sensitivity=Sensitivity(1.0, 1.0),
         )
-        self._chosen, self._public_rows = float(noisy[0]), len(rows)
+        self.normal_choices, self._public_rows = float(noisy[0]), len(rows)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {"sum": float(self._chosen)}, {}
+        return {"sum": float(self.normal_choices)}, {}
 
 
 class NotClipped(Total):

@@ -1,10 +1,10 @@
 """Is the noise of the answers the noise that the ledger states? For generators with a transcript.
 
-The attacker of an audit knows the rows, so he can recount what each question was about and see the
+The attacker of an audit knows the rows, so he can recount what each query was about and see the
 noise itself. Cost and sensitivity in the ledger imply its scale; with it, each noise becomes a
 standard normal number: the randomised probability integral transform, exact for discrete Gaussian
 and discrete Laplace noise and for a choice by the exponential mechanism (where the transform goes
-along the merits). If the ledger is right, all these numbers are independent, so over all fits
+along the scores). If the ledger is right, all these numbers are independent, so over all fits
 
 - for each stage their sum is normal and the sum of their squares a chi-square;
 - a table's numbers, projected on the direction of those of an earlier answer of the same fit, are
@@ -13,15 +13,15 @@ along the merits). If the ledger is right, all these numbers are independent, so
 All of that together fails with a chance of at most ``LEDGER_ALARM`` where the ledger is right
 (Bonferroni). What fails refutes the ledger and so the proof; it is no bound on epsilon.
 
-Questions may remember rows (innovations keep the jittered ranks of the fit), and what they counted
-is taken from the questions: a generator that lies in them is not found out here.
+Queries may remember rows (innovations keep the jittered ranks of the fit), and what they counted
+is taken from the queries: a generator that lies in them is not found out here.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
+from copula_shirley.evaluation.audit.bounds import FloatArray
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Records
 from copula_shirley.measure.queries import Choice, Distances, Tables
 from copula_shirley.measure.transcript import Answer
 from copula_shirley.privacy.ledger import Ledger
-from copula_shirley.schema.domain import FloatArray, Grid, to_numbers
+from copula_shirley.schema.domain import Grid, to_numbers
 from copula_shirley.schema.schema import Schema
 
 #: The chance with which the noise of a right ledger is called wrong; a part of the audit's whole.
@@ -47,85 +48,122 @@ SURE = 0.8
 SMOOTH = 50.0
 
 
+@dataclass
+class NoiseSums:
+    """Sums over the standardised noise of one fit, and what its transcript states wrongly.
+
+    Attributes
+    ----------
+    stages : dict
+        Number, sum and sum of squares by stage.
+    pairs : dict
+        Number and sum of projections by two stages.
+    unknown : list of str
+        Stages whose noise was not seen.
+    """
+
+    stages: dict[str, list[float]] = field(default_factory=dict)
+    pairs: dict[str, list[float]] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    def add(self, scores: Iterable[tuple[str, FloatArray]]) -> None:
+        """Add the noise of answers, in order, as standard normal numbers."""
+        earlier: dict[str, FloatArray] = {}
+        for stage, own in scores:
+            _add(self.stages, stage, (len(own), own.sum(), (own**2).sum()))
+            for other, direction in earlier.items():
+                size = min(len(direction), len(own))
+                length = float(np.linalg.norm(direction[:size]))
+                along = float(own[:size] @ direction[:size]) / length
+                _add(self.pairs, " and ".join(sorted((other, stage))), (1, along))
+            before = earlier.get(stage, np.zeros(0))
+            earlier[stage] = np.pad(before, (0, max(len(own) - len(before), 0)))
+            earlier[stage][: len(own)] += own
+
+
+def _add(sums: dict[str, list[float]], name: str, more: Sequence[float]) -> None:
+    own = sums.setdefault(name, [0.0] * len(more))
+    own[:] = [a + float(b) for a, b in zip(own, more, strict=True)]
+
+
+def records_of(table: pd.DataFrame, schema: Schema, rng: np.random.Generator) -> Records:
+    """The rows of a table as cells of its domain."""
+    numbers = {column.name: to_numbers(column, table[column.name]) for column in schema}
+    return Records(Grid(schema).codes(numbers), numbers, rng)
+
+
 def scales(ledger: Ledger, queries: Sequence[Any]) -> list[tuple[float, float]] | None:
     """Scale and standard deviation of each answer's noise, as its spend implies them.
 
-    None where the ledger has not one spend for each question, or no noise at all.
+    None where the ledger has not one spend for each query, or no noise at all.
     """
     if ledger.budget is None or len(ledger.spends) != len(queries):
         return None
-    noise = Calibration(ledger.budget, ledger.sensitivity())
+    calibration = Calibration(ledger.budget, ledger.sensitivity())
     found = []
     for query, spend in zip(queries, ledger.spends, strict=True):
-        share = (spend.rho if ledger.zcdp else spend.epsilon) / noise.total
+        share = (spend.rho if ledger.zcdp else spend.epsilon) / calibration.total
         if isinstance(query, Choice):
-            found.append((noise.choice_scale(share, query.count), 0.0))
+            found.append((calibration.choice_scale(share, query.count), 0.0))
             continue
         about = share, len(query.cell_maps)
         far = isinstance(query, Distances)
-        found.append((noise.scale(*about, distances=far), noise.sigma(*about, distances=far)))
+        scale, sigma = (f(*about, distances=far) for f in (calibration.scale, calibration.sigma))
+        found.append((scale, sigma))
     return found
 
 
 def noise_of(
     generator: Any, queries: Sequence[Any], table: pd.DataFrame, schema: Schema, seed: int | None
-) -> dict[str, Any]:
-    """Sums over the standardised noise of one fit, and what its transcript states wrongly.
-
-    Returns
-    -------
-    dict
-        ``stages``: number, sum and sum of squares by stage; ``pairs``: number and sum by two
-        stages; ``faults``: texts; ``unknown``: stages whose noise was not seen.
-    """
-    answers, ledger = generator.transcript_.answers, generator.ledger_
-    seen: dict[str, Any] = {"stages": {}, "pairs": {}, "faults": [], "unknown": []}
+) -> NoiseSums:
+    """What the noise in the transcript of one fit adds up to."""
+    answers, ledger, sums = generator.transcript_.answers, generator.ledger_, NoiseSums()
     if ledger.budget is None:
-        return seen
+        return sums
     implied = scales(ledger, queries)
     if implied is None or len(answers) != len(queries):
-        seen["faults"].append("the ledger has not one spend for each question and answer")
-        return seen
+        sums.faults.append("the ledger has not one spend for each question and answer")
+        return sums
     rng = np.random.default_rng(None if seed is None else [0x5C07E5, seed])
-    numbers = {column.name: to_numbers(column, table[column.name]) for column in schema}
-    records = Records(Grid(schema).codes(numbers), numbers, rng)
+    records = records_of(table, schema, rng)
     found: list[tuple[str, FloatArray]] = []
     for query, answer, (scale, sigma) in zip(queries, answers, implied, strict=True):
         if not math.isclose(answer.sigma, sigma, rel_tol=SLACK):
-            seen["faults"].append(
+            sums.faults.append(
                 f"the transcript states noise of sigma {answer.sigma:.6g} for answers of stage "
                 f"{query.stage!r}, whose cost implies {sigma:.6g}"
             )
         try:
             if generator.schema_ != schema:
-                raise ValueError("cells of a domain that was bought")
-            scores = _standardised(query, answer, records, scale, rng, gaussian=ledger.zcdp)
+                raise ValueError("cells of a domain that was measured")
+            scores = standardised(query, answer, records, scale, rng, gaussian=ledger.zcdp)
             found += [(query.stage, one) for one in scores]
         except Exception:
-            seen["unknown"].append(query.stage)
-    _add_up(found, seen)
-    return seen
+            sums.unknown.append(query.stage)
+    sums.add(found)
+    return sums
 
 
-def _standardised(
+def standardised(
     query: Any, answer: Answer, records: Records, scale: float, rng: Any, *, gaussian: bool
 ) -> list[FloatArray]:
     """For each table (all distances, each choice) its noise as standard normal numbers."""
     counts = [
-        np.bincount(key.cells(records), minlength=math.prod(key.shape)).reshape(key.shape)
-        for key in query.cell_maps
+        np.bincount(cells.cells(records), minlength=math.prod(cells.shape)).reshape(cells.shape)
+        for cells in query.cell_maps
     ]
     if isinstance(query, Tables):
         noises = [seen - own for seen, own in zip(answer.values, counts, strict=True)]
-        return [_normal(noise.ravel(), scale, rng, gaussian=gaussian) for noise in noises]
+        return [normal_noise(n.ravel(), scale, rng, gaussian=gaussian) for n in noises]
     (numbers,) = answer.values  # noqa: PD011  (no table of pandas)
     gaps = np.array([np.abs(c - g).sum() for c, g in zip(counts, query.guesses, strict=True)])
     if isinstance(query, Distances):
-        return [_normal(numbers - gaps, scale, rng, gaussian=gaussian)]
-    return _chosen(gaps - query.handicaps, numbers, scale, rng)
+        return [normal_noise(numbers - gaps, scale, rng, gaussian=gaussian)]
+    return normal_choices(gaps - query.handicaps, numbers, scale, rng)
 
 
-def _chosen(
+def normal_choices(
     merits: NDArray[np.int64], chosen: NDArray[np.int64], scale: float, rng: Any
 ) -> list[FloatArray]:
     """For each choice a standard normal number.
@@ -145,7 +183,7 @@ def _chosen(
     return found
 
 
-def _normal(noise: NDArray[np.int64], scale: float, rng: Any, *, gaussian: bool) -> FloatArray:
+def normal_noise(noise: NDArray[np.int64], scale: float, rng: Any, *, gaussian: bool) -> FloatArray:
     """Discrete noise as standard normal numbers; positive noise by symmetry."""
     k, part = -np.abs(noise), rng.random(noise.shape)
     if not gaussian:
@@ -164,48 +202,30 @@ def _normal(noise: NDArray[np.int64], scale: float, rng: Any, *, gaussian: bool)
     return np.asarray(np.where(noise > 0, -score, score))
 
 
-def _add_up(found: Sequence[tuple[str, FloatArray]], seen: dict[str, Any]) -> None:
-    earlier: dict[str, FloatArray] = {}
-    for stage, scores in found:
-        sums = seen["stages"].setdefault(stage, [0, 0.0, 0.0])
-        for i, more in enumerate((len(scores), scores.sum(), (scores**2).sum())):
-            sums[i] += float(more)
-        for other, direction in earlier.items():
-            size = min(len(direction), len(scores))
-            length = float(np.linalg.norm(direction[:size]))
-            pair = seen["pairs"].setdefault(" and ".join(sorted((other, stage))), [0, 0.0])
-            pair[0] += 1
-            pair[1] += float(scores[:size] @ direction[:size]) / length
-        before = earlier.get(stage, np.zeros(0))
-        size = max(len(before), len(scores))
-        earlier[stage] = np.pad(before, (0, size - len(before)))
-        earlier[stage][: len(scores)] += scores
-
-
-def examine_noise(fits: Sequence[dict[str, Any]]) -> tuple[list[str], set[str]]:
+def check_noise(fits: Sequence[NoiseSums]) -> tuple[list[str], set[str]]:
     """What is wrong in the ledgers, the surest first, and the stages whose noise was seen."""
-    stages: dict[str, FloatArray] = defaultdict(lambda: np.zeros(3))
-    pairs: dict[str, FloatArray] = defaultdict(lambda: np.zeros(2))
-    stated = list(dict.fromkeys(text for fit in fits for text in fit["faults"]))
+    stages: dict[str, list[float]] = {}
+    pairs: dict[str, list[float]] = {}
     for fit in fits:
-        for stage, sums in fit["stages"].items():
-            stages[stage] += sums
-        for pair, sums in fit["pairs"].items():
-            pairs[pair] += sums
+        for sums, own in ((stages, fit.stages), (pairs, fit.pairs)):
+            for name, more in own.items():
+                _add(sums, name, more)
     odd: list[tuple[float, str]] = []
     for stage, (count, total, squares) in stages.items():
-        tail = min(chi2.cdf(squares, count), chi2.sf(squares, count))
         about = f"of {count:,.0f} standardised noises in stage {stage!r}"
+        tail = min(chi2.cdf(squares, count), chi2.sf(squares, count))
         text = f"the standard deviation {about} is {math.sqrt(squares / count):.3g} and should be 1"
         odd.append((2 * float(tail), text))
         tail = norm.sf(abs(total) / math.sqrt(count))
         odd.append((2 * float(tail), f"the mean {about} is {total / count:.3g} and should be 0"))
     for pair, (count, total) in pairs.items():
-        about = f"the noises of answers in stages {pair} depend on each other"
         score = total / math.sqrt(count)
-        text = f"{about} (a score of {score:.1f} that should be standard normal, of {count:,.0f})"
+        text = (
+            f"the noises of answers in stages {pair} depend on each other (a score of {score:.1f} "
+            f"that should be standard normal, of {count:,.0f})"
+        )
         odd.append((2 * float(norm.sf(abs(score))), text))
     limit = LEDGER_ALARM / max(len(odd), 1)
-    wrong = [text for chance, text in sorted(odd) if chance < limit]
     what = "the noise of answers is not the independent noise that the ledger states: "
-    return [*stated, *(what + text for text in wrong)], set(stages)
+    stated = dict.fromkeys(text for fit in fits for text in fit.faults)
+    return [*stated, *(what + text for chance, text in sorted(odd) if chance < limit)], set(stages)
