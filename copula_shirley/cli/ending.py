@@ -68,7 +68,7 @@ def _open_closed_streams() -> None:
 
 def _can_say_everything(stream: Any) -> None:
     """In the C locale Python's streams take ASCII only, and a schema is UTF-8."""
-    with suppress(AttributeError, LookupError, ValueError, OSError):
+    with suppress(AttributeError, LookupError, TypeError, ValueError, OSError):
         if codecs.lookup(stream.encoding).name == "ascii":
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
