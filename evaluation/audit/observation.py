@@ -1,9 +1,9 @@
 """What an attacker sees of one fit, as named numbers and words.
 
 White box: everything that the generator would save or publish of itself: every number of
-``_state()``, schema, dtypes, number of rows, ledger, and ``released_``, the noisy answers before any
-post-processing, where it keeps them. Its structure (lengths, labels, edges, texts) becomes words,
-compared as they are.
+``_state()``, schema, dtypes, number of rows, ledger, and ``released_``, the noisy answers before
+any post-processing, where it keeps them. Its structure (lengths, labels, edges, texts) becomes
+words, compared as they are.
 
 Black box: rows that it draws. Counts of cells and of pairs of cells, above all those of the rows
 in which the tables differ; extremes, means and correlations; what is out of the domain; names,
