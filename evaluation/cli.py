@@ -26,8 +26,8 @@ from copula_shirley.cli.terminal import (
 )
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.comparison import TASKS
+from copula_shirley.evaluation.figures import plot_evaluation
 from copula_shirley.evaluation.metrics.registry import evaluate, verdict
-from copula_shirley.evaluation.plots import plot_evaluation
 from copula_shirley.evaluation.result import jsonable
 from copula_shirley.files.model_file import atomic_path
 from copula_shirley.generator import load

@@ -1,128 +1,239 @@
-"""Data of the charts, small enough to stand in the page.
+"""What the charts of a report show: a piece of HTML for every choice, packed into the page.
 
-Shares and distances are whole thousandths (margins: ten-thousandths). Breakdowns by column and
-pair are means over the runs of a line; margins are those of its first fold and seed.
+Breakdowns by column and pair are means over the runs of a line; margins are those of its first
+fold and seed.
 """
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Mapping, Sequence
+import math
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
+import numpy as np
+from jinja2 import Environment
+
+from copula_shirley.evaluation import figures
 from copula_shirley.evaluation.result import pair
 from copula_shirley.experiments.report.lines import Line
-from copula_shirley.experiments.report.words import Measure
+from copula_shirley.experiments.report.words import Measure, number
 
+#: Of each chart: what can be chosen, and what is shown first.
+CHOICES = {
+    "use-chart": {"Data set": "", "Metric": "TVD 2 ↓"},
+    "attack-chart": {"Data set": "", "Metric": "attack, all →.5"},
+    "column-map": {"Data set": "", "Epsilon": "1", "Metric": ""},
+    "pair-map": {"Data set": "", "Generator": "", "Metric": ""},
+    "margin-grid": {"Data set": "", "Generator": ""},
+}
 BY_COLUMN = ("ks", "tvd1")
 BY_PAIR = ("tvd2", "spearman_drift")
-#: Letters for breakdowns and margins; lines beyond them have none, and the page says so.
+#: Packed letters of all pieces; lines beyond them have no pairs and margins, and the page says so.
 MOST_LETTERS = 900_000
+WORST = 10
+#: What was chosen, by the order of the chart's choices, and the piece itself.
+Piece = tuple[str, list[str], str]
 
 
-class Pool:
-    """Lists that repeat stand once; others refer to them by place."""
+class Charts:
+    """Makes every piece of the charts of some lines."""
 
-    def __init__(self) -> None:
-        self.lists: list[list[Any]] = []
-        self.letters = 0
-        self._places: dict[str, int] = {}
-
-    def place(self, values: list[Any]) -> int:
-        """Where a list stands."""
-        key = json.dumps(values)
-        if key not in self._places:
-            self._places[key] = len(self.lists)
-            self.lists.append(values)
-            self.letters += len(key)
-        return self._places[key]
-
-
-def chart_data(lines: Sequence[Line], measures: Mapping[str, Measure]) -> dict[str, Any]:
-    """Everything that the charts draw."""
-    columns: dict[str, list[str]] = {}
-    for line in lines:
-        if line.done and line.dataset not in columns:
-            columns[line.dataset] = list(line.done[0].get("margins", {}))
-    pool, letters, cut = Pool(), 0, 0
-    entries = []
-    for line in lines:
-        entry: dict[str, Any] = {
-            "dataset": line.dataset,
-            "name": line.name,
-            "reference": line.reference,
-            "epsilon": line.epsilon,
-            "figures": _figures(line, measures),
+    def __init__(
+        self, lines: Sequence[Line], measures: Mapping[str, Measure], environment: Environment
+    ) -> None:
+        self.measures = measures
+        self.template: Any = environment.get_template("charts.html.jinja").module
+        self.sets: dict[str, list[Line]] = {}
+        for line in lines:
+            self.sets.setdefault(line.dataset, []).append(line)
+        names = dict.fromkeys(line.name for line in lines if not line.reference)
+        self.looks = {name: figures.look(i) for i, name in enumerate(names)}
+        shapes = dict(zip(figures.MARKERS, "●■▲◆★▼✚", strict=True))
+        self.marks = {
+            name: (f"var(--c{i % 8})", shapes[self.looks[name]["marker"]])
+            for i, name in enumerate(names)
         }
-        if line.done and letters + pool.letters > MOST_LETTERS:
-            cut += 1
-        elif line.done:
-            view = _view(line, columns[line.dataset], pool)
-            letters += len(json.dumps(view, separators=(",", ":")))
-            entry |= view
-        entries.append(entry)
-    return {
-        "measures": [measure.to_dict() for measure in measures.values()],
-        "columns": columns,
-        "lines": entries,
-        "pool": pool.lists,
-        "cut": cut,
-    }
+        self.means = cache(_means)
+        self.largest = cache(self._largest)
+
+    def packed(self) -> tuple[str, int]:
+        """All pieces as compressed letters, and the number of lines that found no room."""
+        packer, letters, cut = zlib.compressobj(6), bytearray(), 0
+        head = {chart: list(choices.items()) for chart, choices in CHOICES.items()}
+        pieces = [json.dumps(head)]
+        for dataset in self.sets:
+            pieces += [json.dumps(each) for each in (*self.curves(dataset), *self.columns(dataset))]
+        for line in (line for some in self.sets.values() for line in some if line.done):
+            letters += packer.compress("".join(f"{each}\n" for each in pieces).encode("ascii"))
+            letters += packer.flush(zlib.Z_SYNC_FLUSH)
+            pieces = []
+            if len(letters) * 4 / 3 > MOST_LETTERS:
+                cut += 1
+            else:
+                pieces = [json.dumps(each) for each in (*self.pairs(line), *self.margins(line))]
+        letters += packer.compress("".join(f"{each}\n" for each in pieces).encode("ascii"))
+        return base64.b64encode(bytes(letters + packer.flush())).decode(), cut
+
+    # -- epsilon against a figure ------------------------------------------------
+
+    def curves(self, dataset: str) -> Iterator[Piece]:
+        """A chart for each metric: a line per generator over epsilon."""
+        for measure in self.measures.values():
+            lines = [line for line in self.sets[dataset] if measure.name in line.figures]
+            if lines and measure.better != "none":
+                chart = "attack-chart" if measure.attack else "use-chart"
+                shown = list(dict.fromkeys(line.name for line in lines if not line.reference))
+                every = (line.name for line in self.sets[dataset] if not line.reference)
+                html = self.template.curves(
+                    self.picture(lines, measure, f"{dataset} {measure.name}"),
+                    [(name, *self.marks[name], name in shown) for name in dict.fromkeys(every)],
+                    measure,
+                    any(line.figures[measure.name].half is None for line in lines),
+                    any(line.reference == "real" for line in lines),
+                )
+                yield chart, [dataset, f"{measure.label} {measure.arrow}"], html
+
+    def picture(self, lines: Sequence[Line], measure: Measure, salt: str) -> str:
+        """The chart itself, with a tip for each point."""
+        ranked = [line for line in lines if not line.reference]
+        real = [line.figures[measure.name].mean for line in lines if line.reference == "real"]
+        own = ranked or list(lines)
+        epsilons = sorted(
+            {line.epsilon for line in own}, key=lambda e: math.inf if e is None else e
+        )
+        figure = figures.sheet(5.4, 3.5, layout=None)
+        axis = figure.add_axes((0.14, 0.14, 0.71, 0.83))
+        figures.plain(axis, "epsilon")
+        axis.set_ylabel(f"{measure.label} {measure.arrow}", fontsize=figures.SMALL)
+        axis.set_xticks(
+            range(len(epsilons)), ["no noise" if e is None else f"{e:g}" for e in epsilons]
+        )
+        axis.set_xlim(-0.5, len(epsilons) - 0.5)
+        estimates = [line.figures[measure.name] for line in own]
+        ends = [e.mean + sign * e.half for e in estimates if e.half is not None for sign in (-1, 1)]
+        means = [e.mean for e in estimates] + [0.5] * (measure.better == "0.5")
+        axis.set_ylim(figures.limits(means, ends, measure.bounds))
+        if measure.better == "0.5":
+            figures.coin(axis)
+            axis.text(-0.48, 0.5, "a coin", va="bottom", fontsize=7)
+        if real:
+            _beside(axis, float(np.mean(real)))
+        tips: dict[str, list[str]] = {}
+        names = list(dict.fromkeys(line.name for line in ranked))
+        for i, name in enumerate(names):
+            some = [line for line in ranked if line.name == name]
+            found = [line.figures[measure.name] for line in some]
+            shift = (i - (len(names) - 1) / 2) * min(0.07, 0.6 / len(names))
+            places = [epsilons.index(line.epsilon) + shift for line in some]
+            halves = [each.half or 0.0 for each in found]
+            own_means = [each.mean for each in found]
+            figures.points(axis, places, own_means, (halves, halves), self.looks[name], i)
+            tips[name] = [
+                f"{line_name(line)}\n{measure.label} {each.interval}"
+                for line, each in zip(some, found, strict=True)
+            ]
+        return figures.inline(figure, salt, tips)
+
+    # -- columns, pairs, margins -------------------------------------------------
+
+    def columns(self, dataset: str) -> Iterator[Piece]:
+        """A heat map of columns by generator for each epsilon and metric."""
+        lines, names = self.sets[dataset], self.names(dataset)
+        epsilons = dict.fromkeys(line.epsilon_text for line in lines if not line.reference)
+        for epsilon in epsilons or {"off": None}:
+            for metric in BY_COLUMN:
+                found = {line: self.means(line, metric, "columns") for line in lines}
+                here = [line for line in lines if found[line] and _at(line, epsilon)]
+                here = sorted(here, key=lambda line: bool(line.reference))
+                if here:
+                    rows = [
+                        (name, [(line, found[line].get(name)) for line in here]) for name in names
+                    ]
+                    measure = self.measures[metric]
+                    most = self.largest(dataset, metric, "columns")
+                    html = self.template.column_map(here, rows, measure, most)
+                    yield "column-map", [dataset, epsilon, measure.label], html
+
+    def pairs(self, line: Line) -> Iterator[Piece]:
+        """A heat map of pairs of columns for each metric."""
+        names = self.names(line.dataset)
+        for metric in BY_PAIR:
+            found = self.means(line, metric, "pairs")
+            if found and len(names) > 1:
+                rows = [
+                    (a, [(b, found.get(pair(b, a), found.get(pair(a, b)))) for b in names[:i]])
+                    for i, a in enumerate(names)
+                ]
+                flat = [(f"{b} and {a}", v) for a, cells in rows for b, v in cells if v is not None]
+                worst = sorted(flat, key=lambda each: -each[1])[:WORST]
+                most = self.largest(line.dataset, metric, "pairs")
+                html = self.template.pair_map(rows, worst, self.measures[metric], most, names)
+                yield "pair-map", [line.dataset, line_name(line), self.measures[metric].label], html
+
+    def margins(self, line: Line) -> Iterator[Piece]:
+        """Bars of real and synthetic shares for each column."""
+        panels = []
+        for name, margin in line.done[0].get("margins", {}).items():
+            if margin:
+                cells = list(
+                    zip(
+                        map(str, margin["labels"]), margin["real"], margin["synthetic"], strict=True
+                    )
+                )
+                off = sum(abs(real - made) for _, real, made in cells) / 2
+                most = max([1e-4, *(max(real, made) for _, real, made in cells)])
+                panels.append((name, cells, off, most))
+        if panels:
+            html = self.template.margins(panels, line.done[0]["run"])
+            yield "margin-grid", [line.dataset, line_name(line)], html
+
+    def names(self, dataset: str) -> list[str]:
+        """The columns of a data set."""
+        done = [line for line in self.sets[dataset] if line.done]
+        return list(done[0].done[0].get("margins", {})) if done else []
+
+    def _largest(self, dataset: str, metric: str, part: str) -> float:
+        """The largest value of the ranked lines, so that colours mean the same for all of them."""
+        lines = self.sets[dataset]
+        ranked = [line for line in lines if not line.reference] or lines
+        every = (value for line in ranked for value in self.means(line, metric, part).values())
+        return max([1e-3, *every])
 
 
-def _figures(line: Line, measures: Mapping[str, Measure]) -> dict[str, list[float | int | None]]:
-    """Mean, half of the interval and number of folds by metric."""
-    found: dict[str, list[float | int | None]] = {}
-    for name, estimate in line.figures.items():
-        if name in measures:
-            half = estimate.half
-            short = None if half is None else float(f"{half:.4g}")
-            found[name] = [float(f"{estimate.mean:.6g}"), short, len(estimate.values)]
-    return found
+def _beside(axis: Any, real: float) -> None:
+    """A line for the real rows with its value beside it; at the edge if it is off the scale."""
+    low, high = axis.get_ylim()
+    if low - (high - low) < real < high + (high - low):
+        low, high = min(low, real - 0.05 * (high - low)), max(high, real + 0.05 * (high - low))
+        axis.set_ylim(low, high)
+    arrow = "↑ " if real > high else "↓ " if real < low else ""
+    place = min(max(real, low), high)
+    figures.level(axis, place, None, clip_on=False)
+    text = f"real rows\n{arrow}{number(real)}"
+    axis.text(1.01, place, text, transform=axis.get_yaxis_transform(), va="center", fontsize=8)
 
 
-def _view(line: Line, columns: Sequence[str], pool: Pool) -> dict[str, Any]:
-    """Breakdowns and margins of one line."""
-    keys = [(pair(b, a), pair(a, b)) for i, a in enumerate(columns) for b in columns[:i]]
-    first = line.done[0]
-    return {
-        "columns": {
-            metric: [_mean(line, metric, "columns", (name,)) for name in columns]
-            for metric in BY_COLUMN
-            if _has(line, metric, "columns")
-        },
-        "pairs": {
-            metric: [_mean(line, metric, "pairs", key) for key in keys]
-            for metric in BY_PAIR
-            if _has(line, metric, "pairs")
-        },
-        "margins": [_margin(first.get("margins", {}).get(name), pool) for name in columns],
-        "first": [first["run"]["fold"], first["run"]["seed"]],
-        "runs": len(line.done),
-    }
+def line_name(line: Line) -> str:
+    """What a line is called where its data set is known."""
+    alone = line.reference and line.epsilon is None
+    return line.name if alone else f"{line.name}, epsilon {line.epsilon_text}"
 
 
-def _has(line: Line, metric: str, part: str) -> bool:
-    return any(_detail(row, metric, part) for row in line.done)
+def _at(line: Line, epsilon: str) -> bool:
+    everywhere = line.reference and line.epsilon is None
+    return bool(everywhere) or line.epsilon_text == epsilon
 
 
-def _detail(row: Mapping[str, Any], metric: str, part: str) -> Mapping[str, float]:
-    found: Mapping[str, float] = row["figures"].get(metric, {}).get("detail", {}).get(part, {})
-    return found
-
-
-def _mean(line: Line, metric: str, part: str, keys: Sequence[str]) -> int | None:
-    """Mean over the runs in thousandths, under whichever of the keys is there."""
-    parts = [_detail(row, metric, part) for row in line.done]
-    values = [some[key] for some in parts for key in keys if some.get(key) is not None]
-    return round(1000 * sum(values) / len(values)) if values else None
-
-
-def _margin(margin: Mapping[str, Any] | None, pool: Pool) -> list[Any] | None:
-    """Places of labels and real shares, and the synthetic shares."""
-    if not margin:
-        return None
-    real, synthetic = (
-        [round(10_000 * share) for share in margin[side]] for side in ("real", "synthetic")
-    )
-    return [pool.place([str(text) for text in margin["labels"]]), pool.place(real), synthetic]
+def _means(line: Line, metric: str, part: str) -> dict[str, float]:
+    """Means over the runs by column or pair."""
+    values: dict[str, list[float]] = {}
+    for row in line.done:
+        detail = row["figures"].get(metric, {}).get("detail", {}).get(part, {})
+        for key, value in detail.items():
+            if value is not None:
+                values.setdefault(key, []).append(value)
+    return {key: sum(some) / len(some) for key, some in values.items()}

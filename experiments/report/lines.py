@@ -60,6 +60,15 @@ class Estimate:
         quantile = float(t.ppf((1 + LEVEL) / 2, n - 1))
         return quantile * float(np.std(self.values, ddof=1)) / math.sqrt(n)
 
+    @property
+    def interval(self) -> str:
+        """Mean and interval in words."""
+        half, folds = self.half, len(self.values)
+        if half is None:
+            return f"{self.mean:.6g} (one fold, no interval)"
+        ends = f"{self.mean - half:.5g} to {self.mean + half:.5g}"
+        return f"{self.mean:.6g} (95 % {ends}, {folds} folds)"
+
 
 @dataclass(frozen=True)
 class Standing:

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from copula_shirley.experiments.report.board import COSTS, board
-from copula_shirley.experiments.report.charts import chart_data
+from copula_shirley.experiments.report.charts import Charts
 from copula_shirley.experiments.report.ledgers import accounts
 from copula_shirley.experiments.report.lines import Line, Row, lines_of, standings
 from copula_shirley.experiments.report.troubles import complaints, origins, troubles
-from copula_shirley.experiments.report.words import DIRECTIONS, measures_of, short
+from copula_shirley.experiments.report.words import DIRECTIONS, measures_of, number, short
 from copula_shirley.files.model_file import atomic_path
 
 HERE = Path(__file__).parent
-#: Joined in this order into the one script of the page.
-SCRIPTS = ("base.js", "board.js", "curves.js", "maps.js", "margins.js", "start.js")
 
 
 def write_report(rows: list[Row], path: str | Path, title: str) -> None:
@@ -49,33 +45,32 @@ def render(rows: list[Row], title: str) -> str:
     measures = measures_of(rows)
     places = standings(lines, {name: measure.better for name, measure in measures.items()})
     entries = board(lines, measures, places)
-    script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    return (
-        _environment()
-        .get_template("page.html.jinja")
-        .render(
-            title=title,
-            style=Markup((HERE / "style.css").read_text(encoding="utf-8")),
-            script=Markup(script),
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-            data=embedded(chart_data(lines, measures)),
-            runs=len(rows),
-            counts=_counts(rows),
-            generators=len({line.name for line in lines if not line.reference}),
-            datasets=list(dict.fromkeys(line.dataset for line in lines)),
-            epsilons=_epsilons(lines),
-            measures=list(measures.values()),
-            directions=DIRECTIONS,
-            ranked=[entry for entry in entries if not entry.line.reference],
-            references=[entry for entry in entries if entry.line.reference],
-            entries=entries,
-            costs=COSTS,
-            accounts=accounts(lines),
-            troubles=troubles(lines),
-            complaints=complaints(lines),
-            origins=origins(rows),
-            single=any(len({row["run"]["fold"] for row in line.done}) == 1 for line in lines),
-        )
+    script = (HERE / "report.js").read_text(encoding="utf-8")
+    environment = _environment()
+    data, cut = Charts(lines, measures, environment).packed()
+    return environment.get_template("page.html.jinja").render(
+        title=title,
+        style=Markup((HERE / "style.css").read_text(encoding="utf-8")),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        data=data,
+        cut=cut,
+        runs=len(rows),
+        counts=_counts(rows),
+        generators=len({line.name for line in lines if not line.reference}),
+        datasets=list(dict.fromkeys(line.dataset for line in lines)),
+        epsilons=_epsilons(lines),
+        measures=list(measures.values()),
+        directions=DIRECTIONS,
+        ranked=[entry for entry in entries if not entry.line.reference],
+        references=[entry for entry in entries if entry.line.reference],
+        entries=entries,
+        costs=COSTS,
+        accounts=accounts(lines),
+        troubles=troubles(lines),
+        complaints=complaints(lines),
+        origins=origins(rows),
+        single=any(len({row["run"]["fold"] for row in line.done}) == 1 for line in lines),
     )
 
 
@@ -87,22 +82,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["short"] = short
+    environment.filters |= {"short": short, "number": number}
     return environment
-
-
-def embedded(value: Any) -> Markup:
-    r"""JSON that may stand in a script element, whatever its texts hold.
-
-    Examples
-    --------
-    >>> print(embedded(["</script>"]))
-    ["\u003c/script\u003e"]
-    """
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)
 
 
 def _counts(rows: Sequence[Row]) -> list[tuple[str, int]]:

@@ -20,7 +20,7 @@ from copula_shirley import Column, Schema
 from copula_shirley.cli import main as cli
 from copula_shirley.evaluation import METRICS, Metric, Result, evaluate
 from copula_shirley.evaluation.cli import to_json
-from copula_shirley.evaluation.plots import plot_evaluation
+from copula_shirley.evaluation.figures import plot_evaluation
 
 SCHEMA = Schema(
     (

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import math
 import re
+import zlib
 from collections import Counter
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from report_rows import METRICS, benchmark, ended, row
 from rich.console import Console
 
 from copula_shirley.experiments.cli.display import print_leaderboard
-from copula_shirley.experiments.report import render, write_report
+from copula_shirley.experiments.report import charts, render, write_report
 from copula_shirley.experiments.report.board import board, exactly
 from copula_shirley.experiments.report.ledgers import grouped_spends
 from copula_shirley.experiments.report.lines import Estimate, lines_of, standings
@@ -65,12 +68,24 @@ class Page(HTMLParser):
             self.text.append(data)
 
     @property
-    def data(self) -> dict[str, Any]:
-        return json.loads(self.scripts[0])
+    def pieces(self) -> dict[tuple[str, ...], str]:
+        """The charts' pieces by chart and choices."""
+        lines = zlib.decompress(base64.b64decode(self.scripts[0])).decode("ascii").splitlines()
+        return {(chart, *choice): html for chart, choice, html in map(json.loads, lines[1:])}
 
     @property
     def words(self) -> str:
         return " ".join(" ".join(self.text).split())
+
+
+@pytest.fixture(scope="module")
+def whole() -> tuple[str, Page]:
+    """The report of the made-up benchmark, as text and taken apart."""
+    text = render(benchmark(), "all")
+    return text, Page(text)
+
+
+Whole = tuple[str, Page]
 
 
 def better() -> dict[str, str]:
@@ -107,7 +122,7 @@ def test_one_run_has_no_interval_and_says_so() -> None:
     assert Estimate((0.3,)).half is None
     page = Page(render([row()], "one"))
     assert "one fold" in page.words and "±" not in page.words
-    assert page.data["lines"][0]["figures"]["ks"] == [0.1, None, 1]
+    assert "KS 0.1 (one fold, no interval)" in page.pieces["use-chart", "made", "KS ↓"]
 
 
 def test_ranks_by_hand() -> None:
@@ -146,8 +161,8 @@ def test_runs_that_differ_are_never_averaged() -> None:
     assert len({line.name for line in settings}) == 2
 
 
-def test_the_leaderboard_has_every_line_in_order() -> None:
-    page = Page(render(benchmark(), "all"))
+def test_the_leaderboard_has_every_line_in_order(whole: Whole) -> None:
+    page = whole[1]
     lines = [(r["data-dataset"], r["data-epsilon"], r["generator"]) for r in page.rows]
     assert lines[:3] == [("made", "0.1", name) for name in ("Vine", "Shirley", "Broken")]
     assert ("made", "1", "Slow") in lines and ("made", "1", "Vine, encoder onehot") in lines
@@ -159,7 +174,7 @@ def test_the_leaderboard_has_every_line_in_order() -> None:
     assert by_name["made", "1", "Vine"]["rank"] < by_name["made", "1", "Shirley"]["rank"]
 
 
-def test_what_is_claimed_and_what_is_proved_stand_side_by_side() -> None:
+def test_what_is_claimed_and_what_is_proved_stand_side_by_side(whole: Whole) -> None:
     rows = benchmark()
     lines = lines_of(rows)
     measures = measures_of(rows)
@@ -167,13 +182,13 @@ def test_what_is_claimed_and_what_is_proved_stand_side_by_side() -> None:
     shirley, vine = entries["Shirley"], entries["Vine"]
     assert (shirley.claimed, shirley.proved, shirley.mark) == ("epsilon 1", "nothing", "broken")
     assert (vine.proved, vine.mark) == ("epsilon 1", "kept")
-    words = Page(render(rows, "all")).words
+    words = whole[1].words
     assert "Claims epsilon and proves nothing, on every data set" in words
     assert "they are raw" in words
 
 
-def test_failures_are_visible() -> None:
-    words = Page(render(benchmark(), "all")).words
+def test_failures_are_visible(whole: Whole) -> None:
+    words = whole[1].words
     assert "No figures: failed in 3 of 3 runs. ValueError: bad" in words
     assert "No figures: timeout in 1 of 1 runs. Stopped after 60 minutes" in words
     assert "No figures: skipped in 1 of 1 runs. Too many columns" in words
@@ -233,7 +248,10 @@ def test_everything_is_escaped() -> None:
     assert page.tags["img"] == 0
     assert "alert(1)" in page.words  # shown, not run
     assert "{{ 7*7 }}" in page.words and "49" not in page.text
-    assert page.data["columns"][EVIL] == [EVIL]
+    for html in page.pieces.values():
+        piece = Page(html.replace("<hr>", ""))
+        assert piece.tags["script"] == piece.tags["img"] == 0
+    assert any("alert(1)" in html for html in page.pieces.values())
 
 
 def test_half_a_character_can_be_written(tmp_path: Path) -> None:
@@ -241,18 +259,19 @@ def test_half_a_character_can_be_written(tmp_path: Path) -> None:
     assert "half ?" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_nothing_comes_from_the_network() -> None:
-    text = render(benchmark(), "all")
-    page = Page(text)
-    assert [link for link in page.links if not link.startswith(("#", "data:"))] == []
+def test_nothing_comes_from_the_network(whole: Whole) -> None:
+    text, page = whole
+    everything = [page, *(Page(html) for html in page.pieces.values())]
+    links = [link for each in everything for link in each.links]
+    assert [link for link in links if not link.startswith(("#", "data:"))] == []
     assert "default-src 'none'" in text
-    names = re.findall(r"https?://[^\"' )]+", text)
-    assert set(names) <= {"http://www.w3.org/2000/svg"}  # a name, never fetched
+    names = re.findall(r"https?://[^\"' )]+", text + "".join(page.pieces.values()))
+    # names of languages, never fetched
+    assert set(names) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
 
 
-def test_the_page_is_well_made() -> None:
-    text = render(benchmark(), "all")
-    page = Page(text)
+def test_the_page_is_well_made(whole: Whole) -> None:
+    text, page = whole
     assert page.tags["h1"] == 1 and page.tags["main"] == 1
     assert max(page.ids.values()) == 1
     for link in page.links:
@@ -264,11 +283,11 @@ def test_empty_rows(tmp_path: Path) -> None:
     write_report([], tmp_path / "report.html", "nothing yet")
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "No run has ended yet" in page.words
-    assert page.data["lines"] == []
+    assert page.pieces == {}
 
 
-def test_the_same_rows_give_the_same_page() -> None:
-    assert render(benchmark(), "all") == render(benchmark(), "all")
+def test_the_same_rows_give_the_same_page(whole: Whole) -> None:
+    assert render(benchmark(), "all") == whole[0]
 
 
 def test_a_report_is_replaced_as_a_whole(tmp_path: Path) -> None:
@@ -284,16 +303,34 @@ def test_a_report_is_replaced_as_a_whole(tmp_path: Path) -> None:
         write_report([], tmp_path, "a folder")
 
 
+def test_every_choice_has_its_piece(whole: Whole) -> None:
+    pieces = whole[1].pieces
+    assert Counter(key[0] for key in pieces) == {
+        "use-chart": 2 * 4,  # data sets and metrics with a direction
+        "attack-chart": 2,
+        "column-map": 2 * 2 * 2,  # data sets, epsilons, KS and TVD 1
+        "pair-map": 12,  # finished lines, one metric
+        "margin-grid": 12,
+    }
+    curve = pieces["use-chart", "made", "KS ↓"]
+    # two generators at two epsilons, with a tip each, and the names of those that failed
+    assert curve.count('class="point"') == 4
+    assert "Vine, epsilon 0.1\nKS 0.11 (95 % 0.085159 to 0.13484, 3 folds)" in unescape(curve)
+    assert curve.count("(no figures)") == 3
+    assert "↓ 0.010" not in curve and "real rows" in curve
+    assert "↑ 0.900" in pieces["attack-chart", "made", "attack, all →.5"]  # off the scale
+
+
 def test_breakdowns_are_means_and_margins_are_of_the_first_fold() -> None:
     later, first = row(fold=1, figures={"ks": 0.3}), row(fold=0, figures={"ks": 0.1})
     first["margins"]["age"] = {"labels": ["x"], "real": [1.0], "synthetic": [0.125]}
-    data = Page(render([later, first], "two")).data
-    line = data["lines"][0]
-    assert line["columns"]["ks"] == [200, 200, 200]
-    assert line["pairs"]["tvd2"] == [200, 200, 200]
-    labels, real, synthetic = line["margins"][0]
-    assert data["pool"][labels] == ["x"] and data["pool"][real] == [10_000]
-    assert synthetic == [1250] and line["first"] == [0, 0]
+    pieces = Page(render([later, first], "two")).pieces
+    name = "Vine, epsilon 1"
+    assert pieces["column-map", "made", "1", "KS"].count("with Vine (2 runs)") == 3
+    assert "age: KS 0.200" in pieces["column-map", "made", "1", "KS"]
+    assert "age and sex: TVD 2 0.200" in pieces["pair-map", "made", name, "TVD 2"]
+    margins = pieces["margin-grid", "made", name]
+    assert "age: x\nreal 100.0 %, synthetic 12.5 %" in margins and "fold 0, seed 0" in margins
 
 
 def test_spends_of_one_kind_stand_together() -> None:
@@ -303,38 +340,35 @@ def test_spends_of_one_kind_stand_together() -> None:
     assert grouped_spends([]) == ([], [])
 
 
-@pytest.mark.parametrize("folds", [5, 1])
-def test_300_runs_with_40_columns_are_small(folds: int) -> None:
+def test_many_columns_are_small_and_what_does_not_fit_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rng = np.random.default_rng(0)
-    columns = [f"column_{i}" for i in range(40)]
+    columns = [f"column_{i}" for i in range(30)]
     pairs = [f"{a} | {b}" for i, a in enumerate(columns) for b in columns[i + 1 :]]
     rows = []
-    for i in range(300 // folds):
-        for fold in range(folds):
-            one = row(f"generator {i}", fold=fold, epsilon=i + 1)
-            for metric, part, keys in (("ks", "columns", columns), ("tvd2", "pairs", pairs)):
-                values = rng.random(len(keys)).tolist()
-                one["figures"][metric]["detail"] = {part: dict(zip(keys, values, strict=True))}
-            one["margins"] = {
-                name: {
-                    "labels": [f"{k} to {k + 1}" for k in range(20)],
-                    "real": rng.dirichlet(np.ones(20)).round(6).tolist(),
-                    "synthetic": rng.dirichlet(np.ones(20)).round(6).tolist(),
-                }
-                for name in columns
-            }
-            rows.append(one)
-    rows += [
-        {**ended("failed", f"error {i}", f"bad {i}"), "traceback": "line\n" * 1600}
-        for i in range(100)
-    ]
+    for i in range(8):
+        one = row(f"generator {i}")
+        for metric, part, keys in (("ks", "columns", columns), ("tvd2", "pairs", pairs)):
+            values = rng.random(len(keys)).tolist()
+            one["figures"][metric]["detail"] = {part: dict(zip(keys, values, strict=True))}
+        margin = {
+            "labels": [f"{k} to {k + 1}" for k in range(20)],
+            "real": rng.dirichlet(np.ones(20)).tolist(),
+            "synthetic": rng.dirichlet(np.ones(20)).tolist(),
+        }
+        one["margins"] = dict.fromkeys(columns, margin)
+        rows.append(one)
+    trace = {"traceback": "line\n" * 50_000}
+    rows += [{**ended("failed", f"error {i}", f"bad {i}"), **trace} for i in range(3)]
     text = render(rows, "many")
-    assert len(text.encode()) < (1_300_000 if folds > 1 else 2_400_000)
-    page = Page(text)
-    assert len(page.rows) == 300 // folds + 100
-    drawn = [line for line in page.data["lines"] if "margins" in line]
-    assert len(drawn) == 300 // folds - page.data["cut"]
-    assert (page.data["cut"] == 0) == (folds > 1)  # what does not fit is counted
+    drawn = [key for key in Page(text).pieces if key[0] == "margin-grid"]
+    assert len(drawn) == 8 and len(text.encode()) < 200_000 + 200_000 + 8 * 20_000
+    monkeypatch.setattr(charts, "MOST_LETTERS", 60_000)
+    page = Page(render(rows, "many"))
+    left = len([key for key in page.pieces if key[0] == "margin-grid"])
+    assert 0 < left < 8
+    assert f"{8 - left} lines have no margins or pairs here" in page.words
 
 
 def test_a_printed_leaderboard_is_not_cut_where_the_terminal_is_narrow() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copula_shirley import ArtefactError, Column, PrivateVine, Schema, SchemaError, load
-from copula_shirley.evaluation.plots import plot_evaluation
+from copula_shirley.evaluation.figures import plot_evaluation
 from copula_shirley.files.plain_json import parse_json
 from copula_shirley.files.texts import odd_character, one_line
 from copula_shirley.rows.tables import read_table
