@@ -8,15 +8,15 @@ from pathlib import Path
 import pandas as pd
 
 from copula_shirley.errors import SettingError
+from copula_shirley.evaluation.figures import save
 from copula_shirley.experiments.datasets import load_dataset
-from copula_shirley.experiments.paper import document, figures, scatter, tables
+from copula_shirley.experiments.paper import document, figures, tables
 from copula_shirley.experiments.paper.claims import verdicts
 from copula_shirley.experiments.paper.coefficients import (
     SCATTER_AXES,
     scatter_rows,
     with_coefficients,
 )
-from copula_shirley.experiments.paper.drawing import save
 from copula_shirley.experiments.paper.printed import EXPERIMENTS
 from copula_shirley.experiments.paper.scores import Scores, prepared
 from copula_shirley.experiments.run.store import Store, tidy
@@ -101,9 +101,8 @@ def write_all(frame: pd.DataFrame, rows: pd.DataFrame, folder: Path) -> Path:
     write_csv(frame, folder / RESULTS)
     if len(rows):
         write_csv(rows, folder / SCATTER)
-    drawn = figures.draw_all(scores)
-    if scores.datasets("multivariate"):
-        drawn |= scatter.draw_scatter(load_dataset("made").table, rows)
+    made_set = load_dataset("made").table if scores.datasets("multivariate") else None
+    drawn = figures.draw_all(scores, made_set, rows)
     pictures = {
         number: save(figure, places["figures"], f"figure_{number}")[0]
         for number, figure in drawn.items()

@@ -10,15 +10,18 @@ import pandas as pd
 import pytest
 from paper_frames import METRICS, all_metrics, lines, lost, models, ratios, scores
 
-from copula_shirley.experiments.paper.drawing import save
+from copula_shirley.evaluation.figures import inline, limits, points, save, sheet
+from copula_shirley.experiments.paper import figures
 from copula_shirley.experiments.paper.figures import (
+    dataset_of,
     draw_all,
+    draw_drawn,
     draw_epsilons,
+    draw_made,
     draw_overall,
     draw_settings,
 )
 from copula_shirley.experiments.paper.printed import COLOURS, PANELS
-from copula_shirley.experiments.paper.scatter import draw_drawn, draw_made, draw_scatter
 
 SPLITS = {"0.1": all_metrics(0.1), "0.5": all_metrics(0.2), "0.9": all_metrics(0.3)}
 
@@ -85,11 +88,10 @@ def test_a_line_per_generator_over_epsilon_in_its_colour_with_its_guarantee() ->
     assert "raw data" in named
 
 
-def test_the_stand_in_says_so_and_texas_comes_first() -> None:
-    stand_in = draw_all(scores(models(["diabetes130"])))["5_6"]
-    assert "stand-in for Texas" in stand_in.get_suptitle()
-    both = draw_all(scores(models(["diabetes130", "texas"])))["5_6"]
-    assert both.get_suptitle().startswith("Figure 5.6: Texas over")
+def test_texas_comes_before_its_stand_in() -> None:
+    assert dataset_of(scores(models(["diabetes130"])), "5_6") == "diabetes130"
+    assert dataset_of(scores(models(["diabetes130", "texas"])), "5_6") == "texas"
+    assert dataset_of(scores(models(["compas"])), "5_6") is None
 
 
 def test_bars_from_lowest_to_highest() -> None:
@@ -104,23 +106,46 @@ def test_bars_from_lowest_to_highest() -> None:
 
 def test_what_is_missing_is_left_out() -> None:
     assert draw_all(scores(ratios(SPLITS))).keys() == {"5_1"}
-    found = draw_all(scores(models(folds=(0,))))
+    only = lines("models", "PrivBayes", {"ks": 0.1}, epsilon=1.0, folds=(0,))  # no real, no other
+    found = draw_all(scores(only))
     assert found.keys() == {"5_5", "5_8"}
     assert "one fold has no interval" in found["5_5"].get_suptitle()
-    only = lines("models", "PrivBayes", {"ks": 0.1}, epsilon=1.0)  # no real, no other metric
-    assert draw_epsilons(scores(only), "compas") is not None
-    gone = [lost("models", "PrivBayes", "failed", "it broke")]
-    assert draw_all(scores(gone)) == {}
+    assert draw_all(scores([lost("models", "PrivBayes", "failed", "it broke")])) == {}
+
+
+def small(reach: float = 0.1) -> Any:
+    figure = sheet(2, 1.5, layout=None)
+    axis = figure.add_axes((0.1, 0.1, 0.8, 0.8))
+    places, means, style = [0, 1], [0.1, 0.2], {"color": "#0072b2", "marker": "o"}
+    points(axis, places, means, ([reach] * 2, [reach] * 2), style, 0)
+    axis.set_title("a $5 & <b> title")
+    return figure
 
 
 def test_figures_can_be_saved_twice_with_the_same_bytes(tmp_path: Path) -> None:
-    paths = [
-        save(draw_settings(scores(ratios(SPLITS)), "5_1"), tmp_path, name) for name in ("a", "a")
-    ]
-    assert [path.suffix for path in paths[0]] == [".png", ".svg"]
-    first = [path.read_bytes() for path in paths[0]]
-    save(draw_settings(scores(ratios(SPLITS)), "5_1"), tmp_path, "a")
-    assert [path.read_bytes() for path in paths[0]] == first
+    paths = save(small(), tmp_path, "a")
+    assert [path.name for path in paths] == ["a.png", "a.svg"]
+    first = [path.read_bytes() for path in paths]
+    save(small(), tmp_path, "a")
+    assert [path.read_bytes() for path in paths] == first
+
+
+def test_a_figure_in_a_page_has_a_tip_for_each_point_and_the_pages_colours() -> None:
+    text = inline(small(), "salt", {"<Vine>": ["first", 'a "second" <tip>']})
+    assert text.count('class="point"') == 2 and 'data-tip="first"' in text
+    assert 'data-tip="a &quot;second&quot; &lt;tip&gt;"' in text
+    assert 'class="series" data-series="&lt;Vine&gt;"' in text
+    assert "#0072b2" not in text and "var(--c0)" in text and "a $5 &amp; &lt;b&gt; title" in text
+    assert text == inline(small(), "salt", {"<Vine>": ["first", 'a "second" <tip>']})
+
+
+def test_wide_intervals_do_not_press_the_means_together() -> None:
+    low, high = limits([0.1, 0.3], [-9.0, 9.0], (None, None))
+    assert (low, high) == pytest.approx((-0.12, 0.54))
+    assert limits([0.1, 0.3], [0.05, 0.32], (0.0, 1.0))[0] == 0.0
+    assert limits([0.9, 0.98], [0.8, 1.0], (0.0, 1.0))[1] < 1.02
+    low, high = limits([0.5], [], (None, None))
+    assert low < 0.5 < high
 
 
 def made_rows(rows: int = 50) -> pd.DataFrame:
@@ -130,21 +155,23 @@ def made_rows(rows: int = 50) -> pd.DataFrame:
 def test_scatter_plots_of_the_made_set_and_of_each_generator() -> None:
     made = made_rows()
     assert len(draw_made(made).axes) == 36
-    rows = pd.concat(
-        [
-            made.assign(generator=name, epsilon=epsilon)
-            for name in ("PrivateVine", "COPULA-SHIRLEY")
-            for epsilon in (float("nan"), 1.0)
-        ]
-    )
-    found = draw_scatter(made, rows)
-    assert list(found) == ["5_9", "5_10_epsilon_off", "5_10_epsilon_1"]
-    axes = found["5_10_epsilon_1"].axes
+    names = ("PrivateVine", "COPULA-SHIRLEY")
+    rows = pd.concat([made.assign(generator=name, epsilon=1.0) for name in names])
+    axes = draw_drawn(made, rows, 1.0).axes  # type: ignore[union-attr]
     assert len(axes) == 3 * 5
-    names = [axes[i].get_ylabel() for i in (0, 5, 10)]
-    assert names == ["made set", "COPULA-SHIRLEY", "PrivateVine\n(ours)"]
-    assert draw_drawn(made, rows, 8.0) is None
-    assert list(draw_scatter(made, rows.iloc[:0])) == ["5_9"]
+    labels = [axes[i].get_ylabel() for i in (0, 5, 10)]
+    assert labels == ["made set", "COPULA-SHIRLEY", "PrivateVine\n(ours)"]
+    assert draw_drawn(made, rows, 8.0) is None and draw_drawn(made, rows, np.nan) is None
+
+
+def test_each_epsilon_has_a_scatter_plot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "draw_made", lambda _: "made")
+    monkeypatch.setattr(figures, "draw_drawn", lambda *given: given[2])
+    rows = pd.DataFrame({"epsilon": [1.0, 8.0, np.nan, 1.0]})
+    nothing = scores([lost("models", "PrivBayes", "failed", "it broke")])
+    drawn = list(draw_all(nothing, made_rows(), rows))
+    assert drawn == ["5_9", "5_10_epsilon_off", "5_10_epsilon_8", "5_10_epsilon_1"]
+    assert list(draw_all(nothing, made_rows(), rows.iloc[:0])) == ["5_9"]
 
 
 def test_the_attack_panel_has_the_highest_score_lightly() -> None:
@@ -152,5 +179,5 @@ def test_the_attack_panel_has_the_highest_score_lightly() -> None:
     figure = draw_settings(scores(ratios(SPLITS)), "5_1")
     assert figure is not None
     light = [line for line in figure.axes[5].lines if line.get_alpha() not in (None, 1)]
-    assert len(light) == 1
+    assert len(light) == 2  # and one for the legend
     assert list(light[0].get_ydata()) == pytest.approx([0.16, 0.26, 0.36])

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli import reproduce as command
+from copula_shirley.experiments.paper import figures, gather
 from copula_shirley.experiments.paper.gather import narrowed, read, write_all
 from copula_shirley.experiments.specs import Grid
 
@@ -42,6 +43,28 @@ def frame() -> pd.DataFrame:
     ).frame  # fmt: skip
 
 
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Figures are asked for and not drawn; gives the numbers of those that were."""
+    asked: list[str] = []
+
+    def drawn(number: str) -> str:
+        asked.append(number)
+        return number
+
+    def saved(figure: str, folder: Path, name: str) -> list[Path]:
+        (folder / f"{name}.png").write_bytes(figure.encode())
+        return [folder / f"{name}.png"]
+
+    monkeypatch.setattr(figures, "draw_curves", lambda *_: drawn("curves"))
+    overall = lambda scores: drawn("5_8") if scores.datasets("models") else None  # noqa: E731
+    monkeypatch.setattr(figures, "draw_overall", overall)
+    monkeypatch.setattr(figures, "draw_made", lambda _: drawn("5_9"))
+    monkeypatch.setattr(figures, "draw_drawn", lambda *_: drawn("5_10"))
+    monkeypatch.setattr(gather, "save", saved)
+    return asked
+
+
 NO_ROWS = pd.DataFrame(columns=["generator", "epsilon", *"ABCDEF"])
 
 
@@ -53,6 +76,7 @@ def everything(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_document_has_figures_tables_verdicts_failures_and_origin(
     frame: pd.DataFrame, tmp_path: Path
 ) -> None:
@@ -77,11 +101,13 @@ def test_drawing_again_from_the_csv_gives_the_same_files(
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     write_all(narrowed(frame, ["ratio", "runtime", "encoders"], []), NO_ROWS, first)
+    assert (first / "figures" / "figure_5_1.svg").is_file()
     code, _ = call("--from", str(first / "results.csv"), "-o", str(second))
     assert code == 0
     assert everything(first) == everything(second)
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_rows_of_the_scatter_plots_come_from_beside_the_csv(tmp_path: Path) -> None:
     part = lines("multivariate", "PrivateVine", {"ks": 0.1, "spearman A-B": 0.5}, dataset="made")
     rows = pd.DataFrame({"generator": ["PrivateVine"] * 3, "epsilon": [1.0] * 3})
@@ -148,7 +174,9 @@ def test_data_sets_replace_those_of_the_grid_but_not_the_made_set() -> None:
     assert command.grid_of("models", "quick", []) == Grid.read("models", "quick")
 
 
-def test_from_runs_to_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_runs_to_the_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_pictures: list[str]
+) -> None:
     """One fast generator in processes of its own: run, draw, and nothing twice."""
 
     def small(name: str, *_: object) -> Grid:
@@ -164,7 +192,7 @@ def test_from_runs_to_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     frame, rows = read(tmp_path / "results.csv")
     assert set(frame["experiment"]) == {"runtime", "multivariate"}
     assert set(frame.loc[frame["experiment"] == "multivariate", "metric"]) >= {"spearman A-B"}
-    assert set(rows["generator"]) == {"DP-Histogram"}
+    assert set(rows["generator"]) == {"DP-Histogram"} and no_pictures == ["5_9", "5_10"]
     text = (tmp_path / "reproduction.md").read_text(encoding="utf-8")
     assert "| DP-Histogram | ours, epsilon 1, 1 fold |" in text and "epsilon 6" in text
     before = everything(tmp_path / "results")
