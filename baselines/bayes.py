@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from copula_shirley.baselines.base import SIZE_SHARE, Baseline
 from copula_shirley.baselines.network import Joint, consistent, plot_network
 from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.generator import Progress, RandomState, Rows
+from copula_shirley.generator import Progress, RandomState
 from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon
 from copula_shirley.privacy.mechanisms import NumpyNoise
 from copula_shirley.restoring import floats
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
 from copula_shirley.thesis.histograms import count_cells
@@ -138,7 +139,7 @@ class PrivBayes(Baseline):
     # -- fit -----------------------------------------------------------------------
 
     def _fit(
-        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         noise_rng, root_rng = rng.spawn(2)
         noise = self._noise(ledger, noise_rng)

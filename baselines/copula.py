@@ -18,10 +18,11 @@ from scipy.special import ndtr, ndtri
 
 from copula_shirley.baselines.base import SIZE_SHARE, Baseline
 from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.generator import Progress, RandomState, Rows
+from copula_shirley.generator import Progress, RandomState
 from copula_shirley.privacy.ledger import Budget, Ledger, Sensitivity, check_epsilon
 from copula_shirley.privacy.mechanisms import NumpyNoise
 from copula_shirley.restoring import floats, restored_margin
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import OnUnknown, Schema
 from copula_shirley.thesis.histograms import count_cells, to_mass
@@ -106,7 +107,7 @@ class DPCopula(Baseline):
     # -- fit -----------------------------------------------------------------------
 
     def _fit(
-        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         noise_rng, block_rng = rng.spawn(2)
         noise = self._noise(ledger, noise_rng)
@@ -127,7 +128,7 @@ class DPCopula(Baseline):
         self._correlation = nearest_correlation(matrix + np.triu(matrix, 1).T)
 
     def _fit_margins(
-        self, rows: Rows, noise: NumpyNoise, ledger: Ledger, epsilon: float | None
+        self, rows: MemoryRows, noise: NumpyNoise, ledger: Ledger, epsilon: float | None
     ) -> dict[str, Margin]:
         """One histogram per column, epsilon / m each."""
         cost = None if epsilon is None else Budget(epsilon / len(rows.schema))
@@ -147,7 +148,7 @@ class DPCopula(Baseline):
 
     def _kendall(
         self,
-        rows: Rows,
+        rows: MemoryRows,
         noise: NumpyNoise,
         ledger: Ledger,
         epsilon: float | None,
@@ -178,7 +179,7 @@ class DPCopula(Baseline):
 
     def _blocks_mle(
         self,
-        rows: Rows,
+        rows: MemoryRows,
         noise: NumpyNoise,
         ledger: Ledger,
         epsilon: float | None,

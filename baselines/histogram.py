@@ -8,10 +8,11 @@ import numpy as np
 
 from copula_shirley.baselines.base import Baseline
 from copula_shirley.errors import SettingError
-from copula_shirley.generator import Progress, RandomState, Rows
+from copula_shirley.generator import Progress, RandomState
 from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon
 from copula_shirley.privacy.mechanisms import check_mechanism
 from copula_shirley.restoring import restored_margin
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import OnUnknown, Schema
 from copula_shirley.thesis.histograms import count_cells, to_mass
@@ -94,7 +95,7 @@ class DPHistogram(Baseline):
         return Budget(self.epsilon / shares, self._delta() / shares)
 
     def _fit(
-        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         noise = self._noise(ledger, rng)
         self._grid = Grid(rows.schema)

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from copula_shirley.generator import Generator, Progress, RandomState, Rows
+from copula_shirley.generator import Generator, Progress, RandomState
 from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
@@ -43,7 +44,7 @@ class Real(_Reference):
 
     def _fit(
         self,
-        rows: Rows,
+        rows: MemoryRows,
         ledger: Ledger,
         rng: np.random.Generator,
         progress: Progress,
@@ -71,7 +72,7 @@ class Uniform(_Reference):
 
     def _fit(
         self,
-        rows: Rows,
+        rows: MemoryRows,
         ledger: Ledger,
         rng: np.random.Generator,
         progress: Progress,

@@ -33,6 +33,7 @@ from copula_shirley.files import model_file as artefact
 from copula_shirley.files.digest import check_seal
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
@@ -119,7 +120,7 @@ class Generator(Settings, ABC):
 
     @abstractmethod
     def _fit(
-        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         """Learn from the rows; every use of them goes into the ledger."""
 
@@ -297,7 +298,7 @@ class Generator(Settings, ABC):
         settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
         self._card = self._made_with = None
         self._sampling_rng = sampling
-        self._fit(Rows.of(table, schema), ledger, fit_rng, report)
+        self._fit(MemoryRows.of(table, schema), ledger, fit_rng, report)
         self.settings_ = settings
         self.schema_, self.n_rows_ = schema, self._size_to_keep(len(table))
         self.columns_ = schema.synthetic_names(whole)
@@ -516,33 +517,6 @@ def find_generator(name: str) -> type[Generator]:
     if name not in known:
         raise SettingError(f"generator ({name!r}) must be one of {', '.join(sorted(known))}")
     return known[name].load()  # type: ignore[no-any-return]
-
-
-class Rows:
-    """A validated table as numbers per column, and whose row each is.
-
-    Everything in here is private.
-    """
-
-    def __init__(
-        self, schema: Schema, numbers: dict[str, FloatArray], units: np.ndarray[Any, Any]
-    ) -> None:
-        self.schema = schema
-        self.numbers = numbers
-        self.units = units
-
-    @classmethod
-    def of(cls, table: pd.DataFrame, schema: Schema) -> Rows:
-        """The rows of a table that fits the schema."""
-        numbers = {c.name: domain.to_numbers(c, table[c.name]) for c in schema}
-        return cls(schema, numbers, schema.people(table))
-
-    def take(self, positions: np.ndarray[Any, Any]) -> dict[str, FloatArray]:
-        """The numbers of some of the rows."""
-        return {name: values[positions] for name, values in self.numbers.items()}
-
-    def __len__(self) -> int:
-        return len(self.units)
 
 
 def generator_of(random_state: RandomState) -> np.random.Generator:

@@ -13,11 +13,12 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Ledger, Schema
-from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Choice, Query
 from copula_shirley.measure.transcript import Answer
 from copula_shirley.private_vine import generator as private_vine
 from copula_shirley.private_vine.generator import PrivateVine
+from copula_shirley.rows.memory import MemoryRows
 
 
 @contextmanager
@@ -33,7 +34,7 @@ class Tape:
     """Everything that a fit asked, was told and wrote."""
 
     model: PrivateVine
-    records: Records | None = None
+    rows: MemoryRows | None = None
     queries: list[Query] = dataclasses.field(default_factory=list)
     answers: list[Answer] = dataclasses.field(default_factory=list)
 
@@ -49,9 +50,9 @@ def recorded(
     forced = None if answers is None else iter(answers)
 
     class Recording(Curator):
-        def __init__(self, records: Records, *rest: Any) -> None:
-            super().__init__(records, *rest)
-            tape.records = records
+        def __init__(self, rows: MemoryRows, *rest: Any) -> None:
+            super().__init__(rows, *rest)
+            tape.rows = rows
 
         def answer(self, query: Query) -> Answer:
             answer = super().answer(query)
@@ -67,33 +68,23 @@ def recorded(
     return tape
 
 
-def records_of(table: pd.DataFrame, schema: Schema) -> Records:
+def rows_of(table: pd.DataFrame, schema: Schema) -> MemoryRows:
     """The rows as a fit sees them."""
 
     class SeenError(Exception):
         pass
 
-    def seen(records: Records, *_: Any) -> Curator:
-        raise SeenError(records)
+    def seen(rows: MemoryRows, *_: Any) -> Curator:
+        raise SeenError(rows)
 
     with measured_by(seen), pytest.raises(SeenError) as caught:
         PrivateVine(random_state=0).fit(table, schema)
-    return caught.value.args[0]
+    return caught.value.args[0]  # type: ignore[no-any-return]
 
 
-def fresh(query: Query) -> Query:
-    """The same query without what its keys remember of the rows."""
-    kept: dict[str, Any] = {}
-    keys = [
-        dataclasses.replace(key, kept=kept) if hasattr(key, "kept") else key
-        for key in query.cell_maps
-    ]
-    return dataclasses.replace(query, keys=keys)
-
-
-def exact(records: Records, query: Query) -> Answer:
+def exact(rows: MemoryRows, query: Query) -> Answer:
     """The answer without noise."""
-    return Curator(records, Ledger(None), None).answer(fresh(query))
+    return Curator(rows, Ledger(None), None).answer(query)
 
 
 def described(query: Query) -> dict[str, Any]:
@@ -106,7 +97,7 @@ def described(query: Query) -> dict[str, Any]:
     for name in ("groups", "child", "partner", "given", "grid"):
         about[name] = [_plain(getattr(key, name, None)) for key in query.cell_maps]
     for field in dataclasses.fields(query):
-        if field.name != "keys":
+        if field.name != "cell_maps":
             about[field.name] = _plain(getattr(query, field.name))
     return about
 
@@ -143,11 +134,11 @@ class Spy:
 
 
 def looked(
-    records: Records, query: Query, ledger: Ledger, answer: Answer
+    rows: MemoryRows, query: Query, ledger: Ledger, answer: Answer
 ) -> list[tuple[str, np.ndarray, float]]:
     """What noise was asked for when the answer was given about these rows."""
     spy = Spy(_positions(query, answer) if isinstance(query, Choice) else ())
-    Curator(records, ledger, spy).answer(fresh(query))
+    Curator(rows, ledger, spy).answer(query)
     return spy.calls
 
 

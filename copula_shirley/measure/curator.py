@@ -25,21 +25,16 @@ above holds, so it holds on average.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from copula_shirley.errors import SettingError
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import (
-    CellMap,
     Choice,
     Discovery,
     Distances,
-    LabelMap,
     Query,
     Tables,
 )
@@ -47,42 +42,7 @@ from copula_shirley.measure.transcript import Answer, Transcript
 from copula_shirley.privacy import recording as tape
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import Integers, ReleaseNoise
-from copula_shirley.schema.domain import FloatArray
-
-
-class Records:
-    """Rows as cells of the declared domain, with jitter. Everything in here is private.
-
-    Parameters
-    ----------
-    codes : dict
-        The declared cell of each row, per column.
-    numbers : dict
-        The number of each row, per column.
-    rng : numpy.random.Generator
-        Source of the jitter.
-    """
-
-    def __init__(
-        self,
-        codes: dict[str, NDArray[np.intp]],
-        numbers: dict[str, FloatArray],
-        rng: np.random.Generator,
-    ) -> None:
-        # short numbers: there is one of each for every row and column
-        self.codes = {name: cells.astype(np.int32) for name, cells in codes.items()}
-        self.numbers = numbers
-        self._rng = rng
-        self._jitter: dict[str, NDArray[np.float32]] = {}
-
-    def __len__(self) -> int:
-        return len(next(iter(self.codes.values())))
-
-    def jitter(self, name: str) -> NDArray[np.float32]:
-        """A uniform number for each row, the same whenever it is asked for."""
-        if name not in self._jitter:
-            self._jitter[name] = self._rng.random(len(self), dtype=np.float32)
-        return self._jitter[name]
+from copula_shirley.rows.rows import ABSENT, LabelMap, Rows
 
 
 class Curator:
@@ -90,23 +50,21 @@ class Curator:
 
     def __init__(
         self,
-        records: Any,
+        rows: Rows,
         ledger: Ledger,
         source: ReleaseNoise | None,
         calibration: Calibration | None = None,
         transcript: Transcript | None = None,
     ) -> None:
-        self._records = records
+        self._rows = rows
         self._ledger = ledger
         self._source = source
         self.calibration = calibration or Calibration(ledger.budget, ledger.sensitivity())
         self.transcript = Transcript() if transcript is None else transcript
-        # exact tables of candidates, by key: a choice comes in batches; private as the rows are
-        self._candidates: dict[int, tuple[CellMap, Integers]] = {}
 
     def answer(self, query: Query) -> Answer:
         """Charge the query, then answer it."""
-        tape.asked(query)
+        tape.asked(query, self._rows)
         self._charge(query)
         if isinstance(query, Choice):
             answer = Answer([self._chosen(query)], 0.0)
@@ -119,7 +77,7 @@ class Curator:
             answer = Answer([self._noisy(gaps, scale)], sigma)
         elif isinstance(query, Tables):
             scale = self.calibration.scale(query.share, len(query.cell_maps))
-            counts = [self._noisy(self._count(key), scale) for key in query.cell_maps]
+            counts = [self._noisy(self._rows.count(one), scale) for one in query.cell_maps]
             answer = Answer(counts, self.calibration.sigma(query.share, len(query.cell_maps)))
         else:
             raise SettingError(f"query ({type(query).__name__}) must be one of this module")
@@ -146,26 +104,11 @@ class Curator:
         failing = self.calibration.failure_probability if isinstance(query, Discovery) else 0.0
         charge(query.stage, what, mechanism, cost, failing)
 
-    def _count(self, key: CellMap) -> Integers:
-        size = math.prod(key.shape)
-        counts = np.bincount(key.cells(self._records), minlength=size)
-        return counts.astype(np.int64).reshape(key.shape)
-
-    def _candidate(self, key: CellMap) -> Integers:
-        """The table of a key that may be asked about again."""
-        if id(key) not in self._candidates:
-            self._candidates[id(key)] = key, self._count(key)
-        return self._candidates[id(key)][1]
-
     def _gaps(self, query: Distances | Choice) -> Integers:
-        count = self._candidate if isinstance(query, Choice) else self._count
-        return np.array(
-            [
-                np.abs(count(key) - guess).sum()
-                for key, guess in zip(query.cell_maps, query.guesses, strict=True)
-            ],
-            dtype=np.int64,
-        )
+        again = isinstance(query, Choice)  # which comes in batches
+        counts = (self._rows.count(one, again=again) for one in query.cell_maps)
+        gaps = [np.abs(own - g).sum() for own, g in zip(counts, query.guesses, strict=True)]
+        return np.array(gaps, dtype=np.int64)
 
     def _noisy(self, counts: Integers, scale: float) -> Integers:
         if self._source is None or scale == 0:
@@ -178,7 +121,7 @@ class Curator:
         count = len(query.cell_maps)
         least = self.calibration.threshold(query.share, count, self._ledger.rows_per_unit)
         scale = self.calibration.scale(query.share, count)
-        tallies = [self._tally(key) for key in query.cell_maps]
+        tallies = [self._tally(one) for one in query.cell_maps]
 
         def release() -> Answer:
             values, labels = [], []
@@ -196,12 +139,12 @@ class Curator:
         # one answer: how many categories there are is no part of it
         return tape.answered(self._source, "discovery", tallies, scale, release, least=least)
 
-    def _tally(self, key: LabelMap) -> dict[tuple[str, Any], int]:
+    def _tally(self, label_map: LabelMap) -> dict[tuple[str, Any], int]:
         """How often each category occurs, in an order of their own; missing values last."""
-        found, missing = key.labels(self._records)
-        tally = Counter((type(label).__name__, label) for label in found)
+        tally = self._rows.tally(label_map)
+        missing = tally.pop(ABSENT)
         ordered = sorted(tally, key=lambda pair: (pair[0], str(pair[1])))
-        return {**{pair: tally[pair] for pair in ordered}, ("missing", None): missing}
+        return {**{pair: tally[pair] for pair in ordered}, ABSENT: missing}
 
     def _chosen(self, query: Choice) -> Integers:
         """Positions, the best first; each round leaves out what was chosen before."""

@@ -9,47 +9,14 @@ from __future__ import annotations
 from collections.abc import Generator as Coroutine
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from copula_shirley.privacy.noise import Integers
+from copula_shirley.rows.rows import CellMap, Integers, LabelMap
 
 if TYPE_CHECKING:
     from copula_shirley.measure.transcript import Answer
 
 T = TypeVar("T")
-
-
-class Named(Protocol):
-    """What a question is about."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Columns that it looks at, for people."""
-        ...
-
-
-class CellMap(Named, Protocol):
-    """A public function from a row to a cell of a table."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Cells along each axis of the table."""
-        ...
-
-    def cells(self, records: Any) -> NDArray[np.intp]:
-        """The cell of each row, as one number."""
-        ...
-
-
-class LabelMap(Named, Protocol):
-    """A public function from a row to a category out of no list."""
-
-    def labels(self, records: Any) -> tuple[Any, int]:
-        """Categories of the rows that have one, and the number of missing values."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,9 @@ class Question:
     """What an algorithm asked about the rows, as plain values: it must be public."""
 
     about: Any
-    #: The question itself, whose keys may remember rows.
     query: Any = dataclasses.field(default=None, compare=False, repr=False)
+    #: Who was asked: private.
+    rows: Any = dataclasses.field(default=None, compare=False, repr=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -234,19 +235,19 @@ def charged(spend: Any) -> None:
         tape.events.append(Charge(spend))
 
 
-def asked(query: Any) -> None:
+def asked(query: Any, rows: Any) -> None:
     """Told by an algorithm what it is about to ask; all of it should be public."""
     tape = _RUNNING.get()
     if tape is not None:
-        tape.events.append(Question(_plain(query), query))
+        tape.events.append(Question(_plain(query), query, rows))
 
 
 def _plain(value: Any) -> Any:
-    """A question as plain values; fields named ``kept`` or ``model`` are memories of answers."""
+    """A question as plain values; a field named ``model`` is a memory of answers."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if dataclasses.is_dataclass(value):
-        fields = [f.name for f in dataclasses.fields(value) if f.name not in ("kept", "model")]
+        fields = [f.name for f in dataclasses.fields(value) if f.name != "model"]
         return [type(value).__name__, {name: _plain(getattr(value, name)) for name in fields}]
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.measure.curator import Records
 from copula_shirley.private_vine.model import FittedVine
-from copula_shirley.private_vine.vine import Given, Known
+from copula_shirley.private_vine.vine import Given
+from copula_shirley.rows.rows import Chunk
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class AllRows:
     names: tuple[str, ...] = ("rows",)
     shape: tuple[int, ...] = (1,)
 
-    def cells(self, records: Records) -> NDArray[np.intp]:
+    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
         """Every row lies in the one cell."""
-        return np.zeros(len(records), dtype=np.intp)
+        return np.zeros(len(chunk), dtype=np.intp)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroupKey:
     """Key of a table of groups of declared cells."""
 
@@ -39,15 +39,15 @@ class GroupKey:
         """Number of groups of each column."""
         return tuple(int(groups.max()) + 1 for groups in self.groups)
 
-    def cells(self, records: Records) -> NDArray[np.intp]:
+    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
         """The joint group of each row."""
-        cell = np.zeros(len(records), dtype=np.intp)
+        cell = np.zeros(len(chunk), dtype=np.intp)
         for name, groups, size in zip(self.names, self.groups, self.shape, strict=True):
-            cell = cell * size + groups[records.codes[name]]
+            cell = cell * size + groups[chunk.codes[name]]
         return cell
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InnovationKey:
     """Key of a table of u(partner | D) and u(child | D) on an even grid.
 
@@ -59,8 +59,6 @@ class InnovationKey:
     partner: int
     given: Given
     grid: int
-    #: Pseudo-observations of the rows, shared by the keys of one fit; it dies with them.
-    kept: dict[str, tuple[Known, NDArray[np.intp]]]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,11 +70,10 @@ class InnovationKey:
         """An even grid."""
         return self.grid, self.grid
 
-    def cells(self, records: Records) -> NDArray[np.intp]:
+    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
         """The cell of each row's innovations."""
-        if "rows" not in self.kept:
-            self.kept["rows"] = self.model.uniforms(records)
-        known, label = self.kept["rows"]
+        # what is known of the rows grows with the trees
+        known, label = chunk.derived(self.model, self.model.uniforms)
         a, b = (
             np.minimum(
                 self.model.vine.pseudo_observation(known, v, self.given, label) * self.grid,

@@ -32,7 +32,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.queries import CellMap, Discovery, Queries, Tables
+from copula_shirley.measure.queries import Discovery, Queries, Tables
+from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rows.rows import CellMap, Chunk
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema, check_table
@@ -64,35 +66,18 @@ STORAGES: dict[str, Storage] = {
 }
 
 
-class RawRecords:
-    """Columns as they are stored. Everything in here is private.
+def raw_rows(table: pd.DataFrame, stored: Mapping[str, Storage], schema: Schema) -> MemoryRows:
+    """Columns as they are stored, by how each of them is looked at.
 
     A value of another kind than its column counts as missing, by itself
     (``copula_shirley.schema.values``).
-
-    Parameters
-    ----------
-    table : DataFrame
-    stored : dict
-        How each column is looked at.
-    columns : dict of Column
-        Their kinds, and the formats of dates.
     """
-
-    def __init__(
-        self, table: pd.DataFrame, stored: Mapping[str, Storage], columns: Mapping[str, Column]
-    ) -> None:
-        self._rows = len(table)
-        self.numbers = {
-            n: _numbers(table[n], s, columns[n].format) for n, s in stored.items() if s in _NUMERIC
-        }
-        self.labels = {
-            n: _labels(table[n], columns[n]) for n, s in stored.items() if s == "category"
-        }
-        self.missing = {name: absent(table[name]) for name in stored}
-
-    def __len__(self) -> int:
-        return self._rows
+    numbers = {
+        n: _numbers(table[n], s, schema[n].format) for n, s in stored.items() if s in _NUMERIC
+    }
+    labels = {n: _labels(table[n], schema[n]) for n, s in stored.items() if s == "category"}
+    missing = {name: absent(table[name]) for name in stored}
+    return MemoryRows(schema, numbers, codes={}, labels=labels, missing=missing)
 
 
 _NUMERIC = ("number", "date")
@@ -151,9 +136,9 @@ class MagnitudeKey:
         """Missing, zero, and both signs of each power."""
         return (2 + 2 * (HIGHEST - LOWEST + 1),)
 
-    def cells(self, records: RawRecords) -> NDArray[np.intp]:
+    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
         """The magnitude of each number."""
-        values = records.numbers[self.name]
+        values = chunk.numbers[self.name]
         known = np.where(np.isnan(values), 0.0, values)
         size = np.abs(known)
         power = np.floor(np.log2(np.maximum(size, 2.0**LOWEST))).astype(np.intp)
@@ -200,9 +185,9 @@ class GrainKey:
             return [pd.Timedelta(step) / DAY for step in DATE_STEPS[:-1]]
         return [10.0**-decimals for decimals in range(DECIMALS + 1)]
 
-    def cells(self, records: RawRecords) -> NDArray[np.intp]:
+    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
         """The grain of each number."""
-        values = records.numbers[self.name]
+        values = chunk.numbers[self.name]
         missing = np.isnan(values)
         known = np.where(missing, 0.0, values)
         grains = self._grains()
@@ -230,10 +215,10 @@ class LabelKey:
         """The column."""
         return (self.name,)
 
-    def labels(self, records: RawRecords) -> tuple[pd.Series, int]:
+    def labels(self, chunk: Chunk) -> tuple[pd.Series, int]:
         """The categories of rows that have one, and the number of missing values."""
-        labels = records.labels[self.name]
-        return labels[labels.notna()], int(records.missing[self.name].sum())
+        labels = chunk.labels[self.name]
+        return labels[labels.notna()], int(chunk.missing[self.name].sum())
 
 
 @dataclass(frozen=True)
@@ -253,10 +238,10 @@ class RestKey:
         """Rest, and not."""
         return (2,)
 
-    def cells(self, records: RawRecords) -> NDArray[np.intp]:
+    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
         """Whether each row has a released category or none at all."""
-        known = records.labels[self.name].isin(list(self.released)).to_numpy()
-        return np.asarray(known | records.missing[self.name], dtype=np.intp)
+        known = chunk.labels[self.name].isin(list(self.released)).to_numpy()
+        return np.asarray(known | chunk.missing[self.name], dtype=np.intp)
 
 
 def undeclared(table: pd.DataFrame) -> Schema:
@@ -392,22 +377,20 @@ def _listed(name: str, kept: list[Any], rest: bool, missing: bool) -> Column:
 
 
 def brought_in(
-    table: pd.DataFrame, records: RawRecords, columns: Mapping[str, Column]
+    table: pd.DataFrame, rows: MemoryRows, columns: Mapping[str, Column]
 ) -> pd.DataFrame:
     """The table inside a bought domain; each value by itself, so neighbours stay neighbours."""
     inside = {
-        name: _listed_values(records, column)
-        if name in records.labels
-        else _inside(table[name], column)
+        name: _listed_values(rows, column) if name in rows.labels else _inside(table[name], column)
         for name, column in columns.items()
     }
     return pd.DataFrame({name: inside.get(name, table[name]) for name in table.columns})
 
 
-def _listed_values(records: RawRecords, column: Column) -> pd.Series:
-    labels = records.labels[column.name]
+def _listed_values(rows: MemoryRows, column: Column) -> pd.Series:
+    labels = rows.labels[column.name]
     found = labels.where(labels.isin(list(column.categories)), column.other)
-    return found.where(~records.missing[column.name], None) if column.missing else found
+    return found.where(~rows.missing[column.name], None) if column.missing else found
 
 
 def _inside(series: pd.Series, column: Column) -> pd.Series:

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley.errors import ArtefactError, OtherRevisionError, SchemaError, SettingError
-from copula_shirley.generator import Generator, Progress, RandomState, Rows, _silent
+from copula_shirley.generator import Generator, Progress, RandomState, _silent
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.transcript import Transcript, replay, run
 from copula_shirley.privacy.ledger import (
     NEIGHBOURS,
@@ -34,18 +34,19 @@ from copula_shirley.private_vine.domain import (
     DELTA_SHARE,
     SHARE,
     STORAGES,
-    RawRecords,
     Storage,
     brought_in,
     learn_domain,
+    raw_rows,
     undeclared,
 )
 from copula_shirley.private_vine.model import FittedVine
 from copula_shirley.private_vine.stages import REVISION, Problem, learn
 from copula_shirley.private_vine.vine import Edge
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema import domain as domains
 from copula_shirley.schema.conditions import conditions
-from copula_shirley.schema.domain import FloatArray, Grid
+from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
 from copula_shirley.trees import DrawnEdge, graphs_of, plot_trees
 
@@ -233,7 +234,7 @@ class PrivateVine(Generator):
         self._written, self._stored = Transcript(), stored
         if not bought:
             return table, schema, ledger
-        raw = RawRecords(table, stored, {c.name: c for c in schema})
+        raw = raw_rows(table, stored, schema)
         noise = self._noise(schema)
         measure = Curator(raw, ledger, self._source, noise, self._written)
         columns = run(learn_domain(stored, self.target, noise), measure)
@@ -289,15 +290,14 @@ class PrivateVine(Generator):
         )
 
     def _fit(
-        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         jitter, pool = rng.spawn(2)
-        if self.random_state is None:  # nothing that is kept leads to it
-            jitter = np.random.default_rng()
+        if self.random_state is not None:  # without it nothing that is kept leads to the jitter
+            rows.seed = int(jitter.integers(2**63))
         ledger.randomness = self._source.label if self._source else "no noise"
-        records = Records(Grid(rows.schema).codes(rows.numbers), rows.numbers, jitter)
         noise = self._noise(rows.schema)
-        measure = Curator(records, ledger, self._source, noise, self._written)
+        measure = Curator(rows, ledger, self._source, noise, self._written)
         self._pool_seed = int(pool.integers(2**63))
         self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), measure)
         self.transcript_ = measure.transcript

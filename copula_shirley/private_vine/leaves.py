@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.measure.curator import Records
+from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.domain import Cells, FloatArray, step_size
 from copula_shirley.schema.schema import Column
 
@@ -253,11 +253,11 @@ class LeafKey:
         """All new leaves, and one cell for the rest."""
         return (1 + int(self.new.sum()),)
 
-    def cells(self, records: Records) -> Places:
+    def cells(self, chunk: Chunk) -> Places:
         """The new leaf of each row."""
         name = self.leaves.column.name
         place = np.where(self.new, np.cumsum(self.new), 0)
-        return np.asarray(place[self.leaves.leaf_of(records.numbers[name], records.codes[name])])
+        return np.asarray(place[self.leaves.leaf_of(chunk.numbers[name], chunk.codes[name])])
 
     def counts(self, table: FloatArray) -> FloatArray:
         """The answer by leaf, 0 for those that were not counted."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.measure.curator import Records
 from copula_shirley.private_vine.leaves import Leaves
 from copula_shirley.private_vine.pair_copula import Labels, Uniforms, edges_of
 from copula_shirley.private_vine.reweighting import Target, pick, tilt
 from copula_shirley.private_vine.vine import Known, RegularVine, stratified
+from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.conditions import Condition
 from copula_shirley.schema.domain import FloatArray, Grid, round_to_resolution
 from copula_shirley.schema.schema import Schema
@@ -111,16 +111,16 @@ class FittedVine:
         """What was made from masses that have changed is made anew."""
         self._ladders.clear()
 
-    def uniforms(self, records: Records) -> tuple[Known, Labels]:
+    def uniforms(self, chunk: Chunk) -> tuple[Known, Labels]:
         """u(x | class) of rows by the distributional transform, and their classes."""
-        label = np.zeros(len(records), dtype=np.intp)
+        label = np.zeros(len(chunk), dtype=np.intp)
         if self.target is not None:
-            label = records.codes[self.names[self.target]].astype(np.intp)
+            label = chunk.codes[self.names[self.target]].astype(np.intp)
         known: Known = {}
         for j in self.others:
             low, width = self.ladder(j)
-            code = records.codes[self.names[j]]
-            jitter = records.jitter(self.names[j])
+            code = chunk.codes[self.names[j]]
+            jitter = chunk.jitter(self.names[j])
             value = low[label, code] + jitter * width[label, code]
             known[j, frozenset()] = value.astype(np.float32)
         return known, label

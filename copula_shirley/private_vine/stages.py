@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.queries import CellMap, Choice, Distances, Queries, Tables
+from copula_shirley.measure.queries import Choice, Distances, Queries, Tables
 from copula_shirley.privacy.noise import Integers
 from copula_shirley.private_vine.allocation import (
     CELLS_PER_NOISE,
@@ -41,7 +40,8 @@ from copula_shirley.private_vine.margins import (
 from copula_shirley.private_vine.model import POOL, SWEEPS, FittedVine, Grouped
 from copula_shirley.private_vine.pair_copula import pair_copula, shrink_to
 from copula_shirley.private_vine.reweighting import Target
-from copula_shirley.private_vine.vine import Edge, Known, RegularVine, spanning_tree
+from copula_shirley.private_vine.vine import Edge, RegularVine, spanning_tree
+from copula_shirley.rows.rows import CellMap
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
 
@@ -333,15 +333,12 @@ class _Learner:
         trees = range(2, min(self.plan.trees, len(self.model.others) - 1) + 1)
         if self.plan.higher_trees <= 0 or not self.model.vine.edges:
             return
-        kept: dict[str, tuple[Known, NDArray[np.intp]]] = {}
         # later trees are weaker: shares 1, .6, .36, ..., but never next to nothing
         weights = np.maximum(0.6 ** np.arange(len(trees)), LEAST_WEIGHT)
         for tree, weight in zip(trees, weights / weights.sum(), strict=True):
-            yield from self._grow_tree(tree, self.plan.higher_trees * float(weight), kept)
+            yield from self._grow_tree(tree, self.plan.higher_trees * float(weight))
 
-    def _grow_tree(
-        self, tree: int, share: float, kept: dict[str, tuple[Known, NDArray[np.intp]]]
-    ) -> Queries[None]:
+    def _grow_tree(self, tree: int, share: float) -> Queries[None]:
         model, vine = self.model, self.model.vine
         growing = [j for j in vine.order if len(vine.chains[j]) == tree - 1]
         options = [(j, p, vine.partners(j)[1]) for j in growing for p in vine.partners(j)[0]]
@@ -352,7 +349,7 @@ class _Learner:
         planned = max(self.noise.sigma(measuring * self.problem.share, children), 1e-9)
         fine = math.sqrt(model.total / (CELLS_PER_NOISE * planned)) / 2
         grid = int(np.clip(round(min(fine, 1e6)), LEAST_GRID, MOST_GRID))
-        keys = [InnovationKey(model, child, p, d, grid, kept) for child, p, d in options]
+        keys = [InnovationKey(model, child, p, d, grid) for child, p, d in options]
         even = np.full((grid, grid), model.total / grid**2)
         scores, noise = yield from self._distances(
             f"scores of tree {tree}", keys, [even] * len(keys), share * CHOOSING_EDGES

@@ -31,10 +31,11 @@ import pyvinecopulib as pv
 from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError, PrivacyWarning, SettingError
-from copula_shirley.generator import Generator, Progress, RandomState, Rows
+from copula_shirley.generator import Generator, Progress, RandomState
 from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon
 from copula_shirley.privacy.mechanisms import DiffprivlibNoise, NoiseSource, check_mechanism
 from copula_shirley.restoring import restored_margin, whole_numbers
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import Cells, FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
@@ -213,7 +214,7 @@ class CopulaShirley(Generator):
     # -- Algorithms 1 to 3 -------------------------------------------------------
 
     def _fit(
-        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         split_rng, noise_rng = rng.spawn(2)
         noise = DiffprivlibNoise(None if self.random_state is None else noise_rng)
@@ -247,7 +248,7 @@ class CopulaShirley(Generator):
         return self._cells[name].snap(numbers) if self._honest else numbers
 
     def _split(
-        self, rows: Rows, ledger: Ledger, rng: np.random.Generator
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator
     ) -> dict[str, NDArray[np.intp]]:
         """Deal the rows to encoder, histograms and vine (Algorithm 2, line 2)."""
         supervised = self.encoder in encoders.SUPERVISED and encoders.needs_encoder(

@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 
 from copula_shirley.evaluation.audit.bounds import FloatArray
 from copula_shirley.evaluation.audit.neighbours import Canaries
-from copula_shirley.evaluation.audit.noise_check import records_of
 from copula_shirley.measure.queries import Distances, Tables
 from copula_shirley.measure.transcript import Answer
 from copula_shirley.private_vine.cell_maps import AllRows, GroupKey
+from copula_shirley.rows.memory import MemoryRows
 
 #: Noise that a ledger implies to be less, or none, is taken for this.
 LEAST_SIGMA = 1e-3
@@ -76,7 +76,7 @@ class _Attacker:
         if tested.relation == "replace-one":
             tables.append(tested.second.iloc[tested.common :])
         rows = pd.concat(tables, ignore_index=True)
-        self._records = records_of(rows, tested.schema, np.random.default_rng(0))
+        self._rows = MemoryRows.of(rows, tested.schema).chunk()
         self._inside, self._each = inside, tested.rows_each
         coins = [np.repeat(coin, self._each) for coin in (inside, ~inside)][: len(tables)]
         self._weights = np.concatenate([np.ones(tested.common), *coins])
@@ -87,7 +87,7 @@ class _Attacker:
         self, cells: Any
     ) -> tuple[FloatArray, list[tuple[NDArray[np.intp], FloatArray, FloatArray]]]:
         """Counts as they are; and cells of the canaries, with counts if they are in, and if not."""
-        places = cells.cells(self._records)
+        places = cells.cells(self._rows)
         counts = np.bincount(places, self._weights, math.prod(cells.shape)).astype(float)
         homes = [places[starts] for starts in self._starts]
         # a replaced canary that stays in its cell changes nothing

@@ -31,11 +31,10 @@ from scipy.stats import chi2, norm
 
 from copula_shirley.evaluation.audit.bounds import FloatArray
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.curator import Records
 from copula_shirley.measure.queries import Choice, Distances, Tables
 from copula_shirley.measure.transcript import Answer
 from copula_shirley.privacy.ledger import Ledger
-from copula_shirley.schema.domain import Grid, to_numbers
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.schema import Schema
 
 #: The chance with which the noise of a right ledger is called wrong; a part of the audit's whole.
@@ -87,12 +86,6 @@ def _add(sums: dict[str, list[float]], name: str, more: Sequence[float]) -> None
     own[:] = [a + float(b) for a, b in zip(own, more, strict=True)]
 
 
-def records_of(table: pd.DataFrame, schema: Schema, rng: np.random.Generator) -> Records:
-    """The rows of a table as cells of its domain."""
-    numbers = {column.name: to_numbers(column, table[column.name]) for column in schema}
-    return Records(Grid(schema).codes(numbers), numbers, rng)
-
-
 def scales(ledger: Ledger, queries: Sequence[Any]) -> list[tuple[float, float]] | None:
     """Scale and standard deviation of each answer's noise, as its spend implies them.
 
@@ -115,9 +108,10 @@ def scales(ledger: Ledger, queries: Sequence[Any]) -> list[tuple[float, float]] 
 
 
 def noise_of(
-    generator: Any, queries: Sequence[Any], table: pd.DataFrame, schema: Schema, seed: int | None
+    generator: Any, questions: Sequence[Any], table: pd.DataFrame, schema: Schema, seed: int | None
 ) -> NoiseSums:
     """What the noise in the transcript of one fit adds up to."""
+    queries = [question.query for question in questions]
     answers, ledger, sums = generator.transcript_.answers, generator.ledger_, NoiseSums()
     if ledger.budget is None:
         return sums
@@ -126,8 +120,10 @@ def noise_of(
         sums.faults.append("the ledger has not one spend for each question and answer")
         return sums
     rng = np.random.default_rng(None if seed is None else [0x5C07E5, seed])
-    records = records_of(table, schema, rng)
+    rows = MemoryRows.of(table, schema)
     found: list[tuple[str, FloatArray]] = []
+    if questions:
+        rows.seed = questions[-1].rows.seed  # the same jitter as in the fit
     for query, answer, (scale, sigma) in zip(queries, answers, implied, strict=True):
         if not math.isclose(answer.sigma, sigma, rel_tol=SLACK):
             sums.faults.append(
@@ -137,7 +133,7 @@ def noise_of(
         try:
             if generator.schema_ != schema:
                 raise ValueError("cells of a domain that was measured")
-            scores = standardised(query, answer, records, scale, rng, gaussian=ledger.zcdp)
+            scores = standardised(query, answer, rows, scale, rng, gaussian=ledger.zcdp)
             found += [(query.stage, one) for one in scores]
         except Exception:
             sums.unknown.append(query.stage)
@@ -146,13 +142,10 @@ def noise_of(
 
 
 def standardised(
-    query: Any, answer: Answer, records: Records, scale: float, rng: Any, *, gaussian: bool
+    query: Any, answer: Answer, rows: MemoryRows, scale: float, rng: Any, *, gaussian: bool
 ) -> list[FloatArray]:
     """For each table (all distances, each choice) its noise as standard normal numbers."""
-    counts = [
-        np.bincount(cells.cells(records), minlength=math.prod(cells.shape)).reshape(cells.shape)
-        for cells in query.cell_maps
-    ]
+    counts = [rows.count(cell_map) for cell_map in query.cell_maps]
     if isinstance(query, Tables):
         noises = [seen - own for seen, own in zip(answer.values, counts, strict=True)]
         return [normal_noise(n.ravel(), scale, rng, gaussian=gaussian) for n in noises]

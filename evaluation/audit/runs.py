@@ -139,16 +139,17 @@ def guess_once(setup: Setup, pair: Canaries, _: int, state: int | None) -> Fit:
     fit = Fit(right=int(numpy.sum(~inside)))
     table = pair.drawn(inside)
     try:
-        generator, queries = _recorded(setup, table, pair.schema, state)
+        generator, questions = _recorded(setup, table, pair.schema, state)
         fit.stated = statement_of(generator)
         if fit.stated is None or not fit.stated.transcript:
             return replace(fit, right=None)
         answers = list(generator.transcript_.answers)
+        queries = [question.query for question in questions]
         implied = scales(generator.ledger_, queries)
         if implied is not None and len(implied) == len(answers):
             # not what the transcript states, which could mislead the attacker
             answers = [replace(a, sigma=s) for a, (_, s) in zip(answers, implied, strict=True)]
-        fit.noise = noise_of(generator, queries, table, pair.schema, state)
+        fit.noise = noise_of(generator, questions, table, pair.schema, state)
         guessed = likelihoods(pair, inside, queries, answers, fit.stated.zcdp) > 0
         fit.right = int(numpy.sum(guessed == inside))
     except Exception as caught:
@@ -160,10 +161,10 @@ def check_once(setup: Setup, pair: Pair, side: int, state: int | None) -> Fit:
     """Fit a fresh generator to a table that makes it ask, and keep the noise of its answers."""
     table, fit = pair.tables[side], Fit()
     try:
-        generator, queries = _recorded(setup, table, pair.schema, state)
+        generator, questions = _recorded(setup, table, pair.schema, state)
         fit.stated = statement_of(generator)
         if fit.stated is not None and fit.stated.transcript:
-            fit.noise = noise_of(generator, queries, table, pair.schema, state)
+            fit.noise = noise_of(generator, questions, table, pair.schema, state)
         return fit
     except Exception as caught:
         return Fit(error=f"{type(caught).__name__}: {caught}")
@@ -179,11 +180,11 @@ def run_once(setup: Setup, pair: Pair, side: int, state: int | None) -> Fit:
 def _recorded(
     setup: Setup, table: pd.DataFrame, schema: Schema, state: int | None
 ) -> tuple[Any, list[Any]]:
-    """A fitted generator, and the queries that it asked."""
+    """A fitted generator, and what it asked."""
     with _prepared(state), tape.recording() as record:
         generator = setup.make(state)
         _fit(generator, table.copy(), schema)
-    return generator, [question.query for question in record.questions]
+    return generator, record.questions
 
 
 def _fit(generator: Any, table: pd.DataFrame, schema: Schema) -> None:

@@ -23,9 +23,9 @@ import pandas as pd
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.subject import DRAWN, Subject, excuse, takes
 from copula_shirley.evaluation.contract.tables import Case, bad_tables, units
-from copula_shirley.generator import Rows
-from copula_shirley.measure.curator import Records
 from copula_shirley.privacy.recording import recording
+from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rows.rows import Chunk
 
 #: Shorter numbers and names are found by chance.
 DIGITS = 5
@@ -57,7 +57,7 @@ def no_row_in_model(subject: Subject) -> None:
         ledger = subject.ledger(model)
         texts = [pattern for _, pattern in canaries(case, texts=True)]
         for one in reachable(vars(model)):
-            if isinstance(one, pd.DataFrame | pd.Series | pd.Index | Rows | Records):
+            if isinstance(one, pd.DataFrame | pd.Series | pd.Index | MemoryRows | Chunk):
                 if len(one) >= len(case.rows):
                     excuse(ledger, f"the model holds a {type(one).__name__} of the rows")
             elif isinstance(one, np.ndarray) and _as_long(one, case):

@@ -16,7 +16,7 @@ import pyvinecopulib as pv
 
 from copula_shirley import CopulaShirley, PrivacyWarning
 from copula_shirley.experiments import load_dataset
-from copula_shirley.generator import Rows
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.thesis.margins import pseudo_observations
 from copula_shirley.thesis.vine import VineSettings, fit_vine
@@ -32,7 +32,7 @@ def adult_pseudo_observations(rows: int) -> FloatArray:
         warnings.simplefilter("ignore", PrivacyWarning)
         model.fit(adult.table, adult.schema)
     order = np.random.default_rng(1).permutation(len(adult.table))[:rows]
-    numbers = Rows.of(adult.table, adult.schema).take(order)
+    numbers = MemoryRows.of(adult.table, adult.schema).take(order)
     encoded = np.hstack([model._codings[n].encode(numbers[n]) for n in adult.schema.names])
     return pseudo_observations(encoded, model._all_margins())
 

@@ -20,7 +20,7 @@ from copula_shirley.experiments.generators.launch import launch
 from copula_shirley.experiments.generators.registry import Entry
 from copula_shirley.experiments.run.synthesis import Skip, Synthesis, by_its_word, resolved
 from copula_shirley.experiments.specs import Run
-from copula_shirley.generator import Rows
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import Grid, categories
 from copula_shirley.schema.schema import Column, Schema
@@ -88,7 +88,7 @@ class Peer:
         train = fold.train[list(fold.schema.names)]
         if self.entry.takes == "values":
             return train
-        return pd.DataFrame(Grid(fold.schema).codes(Rows.of(fold.train, fold.schema).numbers))
+        return pd.DataFrame(Grid(fold.schema).codes(MemoryRows.of(fold.train, fold.schema).numbers))
 
     def taken(self, drawn: pd.DataFrame, schema: Schema, rng: np.random.Generator) -> pd.DataFrame:
         """The peer's rows as a table of the schema; cells become values drawn inside them."""

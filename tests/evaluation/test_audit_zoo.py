@@ -25,12 +25,12 @@ from copula_shirley.evaluation.audit.claim import Claim
 from copula_shirley.evaluation.audit.neighbours import Pair
 from copula_shirley.evaluation.audit.pairs import DEFAULT_PAIRS, built_in
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Tables
 from copula_shirley.privacy.noise import SeededNoise
 from copula_shirley.private_vine.cell_maps import GroupKey
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import Grid
-from copula_shirley.schema.domain import to_numbers as numbers_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.evidence]
 
@@ -175,11 +175,9 @@ class Margins:
     def fit(self, table: pd.DataFrame, schema: Schema) -> None:
         budget, rng = Budget(self.epsilon, 1e-9), np.random.default_rng(self.random_state)
         self.ledger_ = Ledger(budget, claimed=budget, neighbours="add-remove", zcdp=True)
-        numbers = {column.name: numbers_of(column, table[column.name]) for column in schema}
-        grid = Grid(schema)
-        records = Records(grid.codes(numbers), numbers, rng)
+        rows, grid = MemoryRows.of(table, schema), Grid(schema)
         noise = Calibration(budget, self.ledger_.sensitivity())
-        measure = Curator(records, self.ledger_, SeededNoise(rng), noise)
+        measure = Curator(rows, self.ledger_, SeededNoise(rng), noise)
         keys = [GroupKey((name,), (np.arange(size),)) for name, size in grid.sizes.items()]
         measure.answer(Tables("margins", keys, 1.0))
         self._transcript = measure.transcript

@@ -20,14 +20,14 @@ from copula_shirley.baselines import copula as dp_copula
 from copula_shirley.baselines.base import Baseline
 from copula_shirley.evaluation.audit.neighbours import Pair
 from copula_shirley.evaluation.audit.pairs import built_in, duplicates
-from copula_shirley.generator import Rows
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Tables
 from copula_shirley.privacy.ledger import Ledger, Sensitivity, histogram_sensitivity
 from copula_shirley.privacy.mechanisms import NumpyNoise
 from copula_shirley.privacy.noise import Integers, SeededNoise
 from copula_shirley.private_vine.cell_maps import GroupKey
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 
 # -- noise that is too small -------------------------------------------------------------
@@ -36,10 +36,11 @@ from copula_shirley.schema.domain import FloatArray, Grid
 class MarginsOnly(PrivateVine):
     """PrivateVine that asks for its margins with the whole budget, and for nothing else."""
 
-    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
         sizes = Grid(rows.schema).sizes
-        records = Records(Grid(rows.schema).codes(rows.numbers), rows.numbers, rng)
-        measure = Curator(records, ledger, self._source, self._noise(rows.schema))
+        measure = Curator(rows, ledger, self._source, self._noise(rows.schema))
         keys = [GroupKey((name,), (np.arange(size),)) for name, size in sizes.items()]
         measure.answer(Tables("margins", keys, 1.0))
         self.transcript_, self._pool_seed = measure.transcript, 0
@@ -164,7 +165,7 @@ class ProbabilityScale(PrivBayes):
         noise.add = too_little  # type: ignore[method-assign]
         return noise
 
-    def _fit(self, rows: Rows, *args: Any) -> None:
+    def _fit(self, rows: MemoryRows, *args: Any) -> None:
         self._rows = len(rows)
         super()._fit(rows, *args)
 
@@ -219,7 +220,9 @@ class Favourite(Baseline):
         self.random_state = random_state
         self.mechanism, self.neighbours, self.on_unknown = "laplace", "replace-one", "refuse"
 
-    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
         noise = self._noise(ledger, rng)
         (self._name,) = rows.schema.names
         ledger.charge("choice", self._name, "exponential", self.epsilon)
@@ -253,7 +256,9 @@ class Total(Favourite):
     name = "total"
     most = 1.0
 
-    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
         noise = self._noise(ledger, rng)
         (self._name,) = rows.schema.names
         ledger.charge("sum", self._name, "laplace", self.epsilon)

@@ -18,16 +18,16 @@ import pandas as pd
 from copula_shirley import BudgetError, Ledger, PrivateVine, SchemaError
 from copula_shirley.baselines import DPHistogram, PrivBayes
 from copula_shirley.baselines.base import Baseline
-from copula_shirley.generator import Progress, Rows
-from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.generator import Progress
+from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Choice, Distances, Query
 from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import ALL_ROWS, Budget, Sensitivity, Total
 from copula_shirley.privacy.mechanisms import NumpyNoise
 from copula_shirley.privacy.noise import SecureNoise
 from copula_shirley.private_vine.stages import learn
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema import domain
-from copula_shirley.schema.domain import Grid
 from copula_shirley.schema.schema import Column, Schema
 
 Numbers = dict[str, np.ndarray]
@@ -160,7 +160,9 @@ class SamplesTheNoise(DPHistogram):
 class UnclippedValue(DPHistogram):
     """The sum of a column, as if no value were above 1,000."""
 
-    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
         super()._fit(rows, replace_budget(ledger, 2), rng, progress)
         ledger.charge("sum", "pay", "laplace", 1e-3)
         noise = NumpyNoise(rng, seeded=self.random_state is not None)
@@ -218,7 +220,9 @@ class DomainFromData(DPHistogram):
 class ExactMissingRate(DPHistogram):
     """Values are blanked at the exact rate of the rows."""
 
-    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
         super()._fit(rows, ledger, rng, progress)
         self._gaps = {k: float((v == domain.MISSING).mean()) for k, v in rows.numbers.items()}
 
@@ -233,7 +237,9 @@ class ExactMissingRate(DPHistogram):
 class MissingPattern(ExactMissingRate):
     """Rows are blanked by patterns of missing values that occur in the rows."""
 
-    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
         super()._fit(rows, ledger, rng, progress)
         self._gaps = dict.fromkeys(rows.numbers, 0.0)
         holes = np.column_stack([v == domain.MISSING for v in rows.numbers.values()])
@@ -259,7 +265,9 @@ class TrueSize(DPHistogram):
 class OrderFromLabels(DPHistogram):
     """Categories in the order in which the rows name them."""
 
-    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
         super()._fit(rows, ledger, rng, progress)
         codes = self._grid.codes(rows.numbers)
         self.order_ = {k: pd.unique(codes[k]).tolist() for k in codes if self.nominal(k)}
@@ -285,7 +293,9 @@ class TiesOnRawCounts(DPHistogram):
 class EncoderOutside(DPHistogram):
     """Categories are coded by the exact mean of another column, as supervised encoders do."""
 
-    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
         super()._fit(rows, ledger, rng, progress)
         codes = pd.Series(self._grid.codes(rows.numbers)["job"])
         self._codes = pd.Series(rows.numbers["rich"]).groupby(codes).mean().to_dict()
@@ -298,7 +308,9 @@ class EncoderOutside(DPHistogram):
 class SettingFromRows(PrivBayes):
     """The degree of the network is chosen by the true number of rows."""
 
-    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
         asked = self.degree
         self.degree = 1 if len(rows) < 200 else 2
         super()._fit(rows, ledger, rng, progress)
@@ -309,7 +321,7 @@ class RawMargins(PrivateVine):
     """Candidates are scored against independence of the *true* margins."""
 
     def _fit(
-        self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Progress
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         class Measured(Curator):
             def answer(self, query: Query) -> Any:
@@ -318,7 +330,7 @@ class RawMargins(PrivateVine):
                 return super().answer(query)
 
             def _product(self, key: Any) -> np.ndarray:
-                table = self._count(key).reshape(key.shape).astype(float)
+                table = self._rows.count(key).astype(float)
                 expected = np.full(table.shape, table.sum())
                 for axis in range(table.ndim):
                     others = tuple(k for k in range(table.ndim) if k != axis)
@@ -326,10 +338,9 @@ class RawMargins(PrivateVine):
                     expected = expected * np.expand_dims(share, others)
                 return np.rint(expected).astype(np.int64)
 
-        jitter, pool = rng.spawn(2)
+        _, pool = rng.spawn(2)
         ledger.randomness = self._source.label if self._source else "no noise"
-        records = Records(Grid(rows.schema).codes(rows.numbers), rows.numbers, jitter)
-        measure = Measured(records, ledger, self._source, self._noise(rows.schema), self._written)
+        measure = Measured(rows, ledger, self._source, self._noise(rows.schema), self._written)
         self._pool_seed = int(pool.integers(2**63))
         self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), measure)
         self.transcript_ = measure.transcript
@@ -373,7 +384,9 @@ class KeepsTheFrameInAClosure(DPHistogram):
 class SavesAValue(DPHistogram):
     """The largest values of a column go into the file."""
 
-    def _fit(self, rows: Rows, ledger: Ledger, rng: np.random.Generator, progress: Any) -> None:
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
         super()._fit(rows, ledger, rng, progress)
         self._top = np.sort(rows.numbers["pay"])[-5:].astype(np.float32)
 

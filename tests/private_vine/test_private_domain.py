@@ -22,26 +22,27 @@ from copula_shirley.private_vine.domain import (
     GrainKey,
     LabelKey,
     MagnitudeKey,
-    RawRecords,
     brought_in,
+    raw_rows,
     undeclared,
 )
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.values import label_of
 
 
-def raw(**columns: list[object]) -> RawRecords:
+def raw(**columns: list[object]) -> MemoryRows:
     return records_of(pd.DataFrame(columns))
 
 
-def records_of(table: pd.DataFrame, schema: Schema | None = None) -> RawRecords:
+def records_of(table: pd.DataFrame, schema: Schema | None = None) -> MemoryRows:
     schema = schema or undeclared(table)
     kinds = {c.name: STORAGES[c.kind] for c in schema}
-    return RawRecords(table, kinds, {c.name: c for c in schema})
+    return raw_rows(table, kinds, schema)
 
 
 def test_magnitudes_by_hand() -> None:
     records = raw(x=[0.0, 1.0, 1.9, -1.0, 5.0, np.nan])
-    cells = MagnitudeKey("x").cells(records)
+    cells = MagnitudeKey("x").cells(records.chunk())
     zero = cells[0]
     assert cells[1] == cells[2] and cells[1] - zero == zero - cells[3] > 0
     assert cells[4] - cells[1] == 2 and cells[5] == 0
@@ -157,7 +158,7 @@ def test_a_bought_target_of_many_classes_is_loaded_again(tmp_path: Path) -> None
 
 def test_grains_by_hand() -> None:
     records = raw(x=[1.0, 0.5, 0.25, 13.73189, 1 / 3, np.nan])
-    assert GrainKey("x", date=False).cells(records).tolist() == [0, 1, 2, 5, 7, 8]
+    assert GrainKey("x", date=False).cells(records.chunk()).tolist() == [0, 1, 2, 5, 7, 8]
     moments = pd.to_datetime(["2020-01-01 00:00:00", "2020-01-01 05:00:00", "2020-01-01 05:00:01"])
     assert GrainKey("d", date=True).cells(raw(d=list(moments))).tolist() == [0, 1, 2]
 

@@ -25,18 +25,20 @@ from vine_drivers import (
     looked,
     measured_by,
     recorded,
-    records_of,
+    rows_of,
 )
 
 from copula_shirley import Budget, BudgetError, Column, Ledger, Schema, SchemaError, load
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.curator import Curator, Records
+from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Choice, Distances, Tables
 from copula_shirley.privacy.ledger import NEIGHBOURS
 from copula_shirley.privacy.noise import SeededNoise
 from copula_shirley.privacy.zcdp import rho_of
-from copula_shirley.private_vine.cell_maps import GroupKey
+from copula_shirley.private_vine.cell_maps import GroupKey, InnovationKey
 from copula_shirley.private_vine.generator import PrivateVine
+from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.domain import cells, from_numbers, private_storage, to_numbers
 
 #: Chance with which a statistical test may fail; all of them are seeded, so it was drawn once.
@@ -437,14 +439,11 @@ def rows_that_could_be(schema: Schema) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in product(*(values[n] for n in names))]
 
 
-def numbered(schema: Schema, rows: list[tuple[int, dict[str, Any]]]) -> Records:
+def numbered(schema: Schema, rows: list[tuple[int, dict[str, Any]]]) -> MemoryRows:
     """Rows as a fit sees them; the jitter of each row goes by its number."""
-    table = pd.DataFrame([row for _, row in rows])
-    records = records_of(table, schema)
-    whose = [number for number, _ in rows]
-    noise = {n: np.random.default_rng([7, j]).random(99) for j, n in enumerate(schema.names)}
-    records.jitter = lambda name: noise[name][whose]  # type: ignore[method-assign]
-    return records
+    found = rows_of(pd.DataFrame([row for _, row in rows]), schema)
+    found.row_numbers, found.seed = np.array([number for number, _ in rows]), 7
+    return found
 
 
 def neighbours_of(
@@ -506,7 +505,8 @@ def test_no_neighbour_costs_more_than_what_was_charged(
     tape = recorded(model, table, person)
     kinds = {type(query) for query in tape.queries}
     assert kinds == {Tables, Distances, Choice} and len(tape.queries) >= 6
-    assert any(hasattr(key, "kept") for query in tape.queries for key in query.cell_maps)
+    used = {type(cell_map) for query in tape.queries for cell_map in query.cell_maps}
+    assert {GroupKey, InnovationKey} <= used
     here, others = (
         numbered(schema, rows),
         [numbered(schema, near) for near in neighbours_of(rows, possible, relation, k)],
@@ -537,14 +537,13 @@ def test_no_neighbour_costs_more_than_what_was_charged(
 def test_the_jitter_is_of_the_row_and_not_of_its_values() -> None:
     table = pd.DataFrame(rows_that_could_be(SMALL))
     backwards = table.iloc[::-1].reset_index(drop=True)
-    one, other = (records_of(t, SMALL) for t in (table, backwards))
-    constant = records_of(pd.DataFrame([rows_that_could_be(SMALL)[0]] * len(table)), SMALL)
+    constant = pd.DataFrame([rows_that_could_be(SMALL)[0]] * len(table))
     for name in ("a", "b"):
-        assert np.array_equal(one.jitter(name), other.jitter(name))
-        assert np.array_equal(one.jitter(name), constant.jitter(name))
-        assert np.array_equal(one.jitter(name), one.jitter(name))
-        assert len(one.jitter(name)) == len(one) == len(table)
-    assert not np.array_equal(one.jitter("a"), one.jitter("b"))
+        one, other, third = (
+            rows_of(t, SMALL).chunk().jitter(name) for t in (table, backwards, constant)
+        )
+        assert np.array_equal(one, other) and np.array_equal(one, third)
+        assert len(one) == len(table)
 
 
 # -- the noise is what the ledger says ------------------------------------------------
@@ -575,9 +574,7 @@ def test_the_noise_has_the_scale_that_the_ledger_implies(
         noise = np.concatenate(
             [
                 (noisy - true).ravel()
-                for noisy, true in zip(
-                    answer.values, exact(tape.records, query).values, strict=True
-                )
+                for noisy, true in zip(answer.values, exact(tape.rows, query).values, strict=True)
             ]
         ).astype(float)
         many = len(query.cell_maps)
@@ -602,7 +599,7 @@ def test_the_noise_has_the_scale_that_the_ledger_implies(
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 @pytest.mark.parametrize("relation", NEIGHBOURS)
 def test_distances_have_the_scale_that_the_ledger_implies(relation: str, delta: float) -> None:
-    records = records_of(pd.DataFrame([rows_that_could_be(SMALL)[0]] * 9), SMALL)
+    records = rows_of(pd.DataFrame([rows_that_could_be(SMALL)[0]] * 9), SMALL)
     many = 2000
     query = Distances("d", [key("a", 2)] * many, 1.0, [np.array([4, 5])] * many)
     ledger = Ledger(Budget(900.0, delta), neighbours=relation, zcdp=delta > 0)
@@ -624,7 +621,7 @@ def test_choices_have_the_chances_that_the_ledger_implies(
     relation: str, k: int, delta: float
 ) -> None:
     possible = rows_that_could_be(SMALL)
-    records = records_of(pd.DataFrame(possible), SMALL)  # every column half and half
+    records = rows_of(pd.DataFrame(possible), SMALL)  # every column half and half
     keys = [key(name, 2) for name in ("a", "b", "c")]
     guesses = [np.array([8, 8]), np.array([6, 8]), np.array([4, 8])]  # distances 0, 2, 4
     handicaps = np.array([0.0, 0.5, 0.0])
@@ -724,7 +721,9 @@ def test_a_fitted_model_holds_no_array_of_rows() -> None:
     table, schema = with_canaries()
     model = PrivateVine(50.0, on_unknown="clip", random_state=0).fit(table, schema)
     held = reachable(vars(model))
-    assert not [one for one in held if isinstance(one, pd.DataFrame | pd.Series | Records)]
+    assert not [
+        one for one in held if isinstance(one, pd.DataFrame | pd.Series | MemoryRows | Chunk)
+    ]
     arrays = [one for one in held if isinstance(one, np.ndarray)]
     assert len(arrays) > 10 and not [a.shape for a in arrays if N in a.shape]
 
@@ -746,11 +745,8 @@ def test_no_rows_at_all() -> None:
     with pytest.raises(SchemaError, match="no rows"):
         PrivateVine(random_state=0).fit(table.iloc[:0], town())
 
-    def emptied(records: Records, *rest: Any) -> Curator:
-        for part in (records.codes, getattr(records, "numbers", {})):
-            for name in part:
-                part[name] = part[name][:0]
-        return Curator(records, *rest)
+    def emptied(rows: MemoryRows, *rest: Any) -> Curator:
+        return Curator(MemoryRows(rows.schema, rows.take(np.arange(0))), *rest)
 
     for setting in SETTINGS.values():
         with measured_by(emptied):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from copula_shirley import Column, PrivateVine, Schema, SchemaError, SettingError, read_table
 from copula_shirley.evaluation.contract.cost import excess
 from copula_shirley.privacy import recording as tape
-from copula_shirley.private_vine.domain import STORAGES, RawRecords
+from copula_shirley.private_vine.domain import STORAGES, raw_rows
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import to_numbers
@@ -121,7 +121,7 @@ OBJECTS = [
 
 def records_of(values: Any, column: Column) -> list[Any]:
     table = pd.DataFrame({"x": values})
-    records = RawRecords(table, {"x": STORAGES[column.kind]}, {"x": column})
+    records = raw_rows(table, {"x": STORAGES[column.kind]}, Schema((column,)))
     numbers = records.numbers.get("x", np.zeros(len(table))).tolist()
     labels = records.labels.get("x", pd.Series([None] * len(table))).tolist()
     return [repr(row) for row in zip(numbers, labels, records.missing["x"].tolist(), strict=True)]

@@ -1,0 +1,132 @@
+"""Rows in the memory of this process, with all that is computed from them. Private."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copula_shirley.rows.rows import (
+    ABSENT,
+    CellMap,
+    Chunk,
+    Integers,
+    LabelMap,
+    RowNumbers,
+    Tally,
+)
+from copula_shirley.schema import domain
+from copula_shirley.schema.domain import FloatArray, Grid
+from copula_shirley.schema.schema import Schema
+
+#: Rows that are counted together: columns of so many stay in the processor's cache.
+CHUNK = 2**16
+
+
+class MemoryRows:
+    """A validated table as numbers per column, and whose row each is.
+
+    Parameters
+    ----------
+    schema : Schema
+    numbers : mapping
+        The number of each row, by column.
+    units : array, optional
+        A number for the person of each row; by default each row is somebody's only one.
+    codes : mapping, optional
+        The cell of each row, by column; by default of the declared domain.
+    labels, missing : mapping, optional
+        See ``Chunk``.
+    row_numbers : array, optional
+        The place of each row in the table; by default in this order.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        numbers: dict[str, FloatArray],
+        units: NDArray[np.intp] | None = None,
+        *,
+        codes: Mapping[str, NDArray[np.int32]] | None = None,
+        labels: Mapping[str, pd.Series] | None = None,
+        missing: Mapping[str, NDArray[np.bool_]] | None = None,
+        row_numbers: RowNumbers | None = None,
+    ) -> None:
+        size = next(len(values) for part in (numbers, labels or {}) for values in part.values())
+        self.schema = schema
+        self.numbers = numbers
+        self.units = np.arange(size) if units is None else units
+        self.labels, self.missing = labels or {}, missing or {}
+        self.row_numbers = np.arange(size) if row_numbers is None else row_numbers
+        #: Of the jitter: nothing that is kept leads to it.
+        self.seed = secrets.randbits(128)
+        self._codes = codes
+        self._tables: dict[CellMap, Integers] = {}
+
+    @classmethod
+    def of(cls, table: pd.DataFrame, schema: Schema) -> MemoryRows:
+        """The rows of a table that fits the schema."""
+        numbers = {c.name: domain.to_numbers(c, table[c.name]) for c in schema}
+        return cls(schema, numbers, schema.people(table))
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def take(self, positions: NDArray[np.intp]) -> dict[str, FloatArray]:
+        """The numbers of some of the rows."""
+        return {name: values[positions] for name, values in self.numbers.items()}
+
+    @cached_property
+    def codes(self) -> Mapping[str, NDArray[np.int32]]:
+        """The cell of each row, by column; short numbers, since there are many."""
+        if self._codes is not None:
+            return self._codes
+        codes = Grid(self.schema).codes(self.numbers)
+        return {name: cells.astype(np.int32) for name, cells in codes.items()}
+
+    def chunk(self, start: int = 0, stop: int | None = None) -> Chunk:
+        """The rows from one place to another; all of them by default."""
+        part = slice(start, stop)
+        return Chunk(
+            {name: values[part] for name, values in self.codes.items()},
+            {name: values[part] for name, values in self.numbers.items()},
+            self.row_numbers[part].astype(np.uint64),
+            self.seed,
+            {name: values.iloc[part] for name, values in self.labels.items()},
+            {name: values[part] for name, values in self.missing.items()},
+        )
+
+    @cached_property
+    def _chunks(self) -> list[Chunk]:
+        starts = range(0, max(len(self), 1), CHUNK)
+        return [self.chunk(start, start + CHUNK) for start in starts]
+
+    # -- what a curator asks (``copula_shirley.rows.rows.Rows``) -----------------------
+
+    def count(self, cell_map: CellMap, *, again: bool = False) -> Integers:
+        """How many rows lie in each cell; ``again`` says that the same will be asked again."""
+        if cell_map in self._tables:
+            return self._tables[cell_map]
+        size = math.prod(cell_map.shape)
+        counts = np.zeros(size, dtype=np.int64)
+        for chunk in self._chunks:
+            counts += np.bincount(cell_map.cells(chunk), minlength=size)
+        counts = counts.reshape(cell_map.shape)
+        if again:
+            self._tables[cell_map] = counts
+        return counts
+
+    def tally(self, label_map: LabelMap) -> Tally:
+        """How many rows have each category that occurs; missing values under ``ABSENT``."""
+        found: Tally = Counter()
+        for chunk in self._chunks:
+            labels, missing = label_map.labels(chunk)
+            found.update((type(label).__name__, label) for label in labels)
+            found[ABSENT] += missing
+        return found
