@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from commands import Outcome
+from commands import run as command
 
 from copula_shirley import Column, Schema
-from copula_shirley.cli import main as cli
 from copula_shirley.evaluation import METRICS, Metric, Result, evaluate
 from copula_shirley.evaluation.cli import to_json
 from copula_shirley.evaluation.figures import plot_evaluation
@@ -54,48 +51,25 @@ def rows(n: int, seed: int) -> pd.DataFrame:
     )
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, seed in (("train", 1), ("test", 2), ("synthetic", 3)):
-        rows(40, seed).to_csv(tmp_path / f"{name}.csv", index=False)
-    (tmp_path / "schema.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    return tmp_path
-
-
-def listing(place: Path) -> dict[str, bytes]:
-    return {str(p): p.read_bytes() for p in sorted(place.rglob("*")) if p.is_file()}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Outcome]
 FILES = (
     "--train", "train.csv", "--test", "test.csv", "--synthetic", "synthetic.csv",
     "--schema", "schema.yaml",
 )  # fmt: skip
+Run = Callable[..., Outcome]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def command(*words: object, files: tuple[str, ...] = FILES) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["shirley", "evaluate", *files, *map(str, words)])
-        capsys.readouterr()
-        code: Any = 0
-        try:
-            cli.main()
-        except SystemExit as exit_:
-            code = exit_.code
-        captured = capsys.readouterr()
-        return Outcome(int(code or 0), captured.out, captured.err)
+def place(tmp_path: Path) -> Path:
+    for name, seed in (("train", 1), ("test", 2), ("synthetic", 3)):
+        rows(40, seed).to_csv(tmp_path / f"{name}.csv", index=False)
+    (tmp_path / "schema.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
+    return tmp_path
 
-    return command
+
+@pytest.fixture
+def run(place: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *words, files=FILES: command("evaluate", *files, *words, folder=place)
 
 
 def strict_json(path: Path) -> dict[str, Any]:
@@ -133,24 +107,15 @@ def test_the_figures_are_those_of_evaluate(run: Run, place: Path) -> None:
     names = ["ks", "membership_hamming", "singling_out"]
     words = [word for name in names for word in ("--metric", name)]
     assert run(*words, "--seed", 3, "-o", "out.json").code == 0
-    content = strict_json(place / "out.json")
-    tables = [rows(40, seed) for seed in (1, 2, 3)]
-    frame = evaluate(*tables, SCHEMA, None, 3, metrics=names)
-    assert [line["value"] for line in content["metrics"]] == frame["value"].tolist()
-    assert [line["metric"] for line in content["metrics"]] == names
+    lines = strict_json(place / "out.json")["metrics"]
+    frame = evaluate(*(rows(40, seed) for seed in (1, 2, 3)), SCHEMA, None, 3, metrics=names)
+    assert [line["value"] for line in lines] == frame["value"].tolist()
+    assert [line["metric"] for line in lines] == names
     assert not (place / "evaluation.json").exists()
-
-
-def test_the_same_seed_gives_the_same_file(run: Run, place: Path) -> None:
-    for name in ("a", "b"):
-        assert run("--metric", "singling_out", "--seed", 3, "-o", f"{name}.json").code == 0
-    assert (place / "a.json").read_bytes() == (place / "b.json").read_bytes()
-
-
-def test_quiet_and_without_a_reference(run: Run, place: Path) -> None:
-    done = run("--metric", "ks", "--quiet", "--no-reference")
-    assert (done.code, done.out, done.err) == (0, "", "")
-    assert "reference" not in strict_json(place / "evaluation.json")["metrics"][0]
+    quiet = run("--metric", "rmse", "--task", "regression=age", "--quiet", "--no-reference")
+    assert quiet == Outcome(0, "", "")
+    (line,) = strict_json(place / "evaluation.json")["metrics"]
+    assert "reference" not in line and line["bounds"] == [0, None]
 
 
 def test_a_leak_is_called_one(run: Run, place: Path) -> None:
@@ -163,7 +128,7 @@ def test_a_leak_is_called_one(run: Run, place: Path) -> None:
     assert "values outside" in done.out
 
 
-@pytest.mark.parametrize("kind", ["png", "svg", "pdf", "PNG"])
+@pytest.mark.parametrize("kind", ["svg", "pdf", "PNG"])
 def test_plots(run: Run, place: Path, kind: str) -> None:
     words = ("--metric", "ks", "--metric", "tvd2", "--plot", f"plot.{kind}")
     done = run(*words)
@@ -172,7 +137,7 @@ def test_plots(run: Run, place: Path, kind: str) -> None:
     assert (place / f"plot.{kind}").read_bytes().startswith(start)
 
 
-@pytest.mark.parametrize("metrics", [["ks"], ["tvd1"], ["spearman_drift"], ["validity"], []])
+@pytest.mark.parametrize("metrics", [["ks"], ["spearman_drift"], []])
 def test_plots_of_few_metrics(tmp_path: Path, metrics: list[str]) -> None:
     frame = evaluate(rows(20, 1), rows(20, 2), rows(20, 3), SCHEMA, metrics=metrics)
     plot_evaluation(frame, tmp_path / "plot.png")
@@ -204,14 +169,6 @@ def test_parquet_and_texts_for_missing_values(run: Run, place: Path) -> None:
     assert done.code == 0, done.err
 
 
-def test_json_holds_no_infinity() -> None:
-    one = rows(20, 1)
-    frame = evaluate(one, one, one, SCHEMA, {"regression": "age"}, metrics=["rmse"])
-    content = json.loads(to_json(frame))
-    assert content["metrics"][0]["bounds"] == [0, None]
-    assert "Infinity" not in to_json(frame) and "NaN" not in to_json(frame)
-
-
 def test_json_holds_whatever_a_metric_says() -> None:
     # Once wrong: TypeError from json
     said = {"array": np.arange(2), "date": pd.Timestamp("2020-02-01"), "set": {1}, "no": None}
@@ -222,65 +179,26 @@ def test_json_holds_whatever_a_metric_says() -> None:
     }  # fmt: skip
 
 
-def test_the_installed_command(place: Path) -> None:
-    program = shutil.which("shirley", path=os.path.dirname(sys.executable))
-    assert program is not None, "the package is not installed beside this Python"
-
-    def shirley(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [program, "evaluate", *FILES, *words],
-            cwd=place, capture_output=True, text=True, encoding="utf-8", check=False,
-        )  # fmt: skip
-
-    done = shirley("--metric", "ks", "--seed", "1")
-    assert done.returncode == 0, done.stderr
-    assert "ks" in done.stdout and (place / "evaluation.json").exists()
-    (place / "evaluation.json").unlink()
-    refused = shirley("--metric", "dcr")
-    assert refused.returncode == 2 and refused.stdout == ""
-    assert refused.stderr.startswith("error: metric ('dcr') must be one of ks")
-    assert not (place / "evaluation.json").exists()
-
-
-def test_the_help_names_every_option(run: Run) -> None:
-    done = run("--help", files=())
-    assert done.code == 0
-    for word in ("--train", "--test", "--synthetic", "--schema", "--task", "--plot", "--metric"):
-        assert word in done.out
-
-
 # -- what it refuses -----------------------------------------------------------------------
 
 
-def spoil(name: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[Path], None]:
-    def apply(place: Path) -> None:
-        change(pd.read_csv(place / name)).to_csv(place / name, index=False)
-
-    return apply
-
-
-BAD_FILES: list[tuple[str, Callable[[Path], None], str]] = [
-    ("lost train", lambda p: (p / "train.csv").unlink(), "'train.csv' does not exist"),
-    ("lost schema", lambda p: (p / "schema.yaml").unlink(), "schema.yaml"),
-    ("no schema", lambda p: (p / "schema.yaml").write_text("[]"), "schema"),
-    ("empty test", spoil("test.csv", lambda t: t[:0]), "test has no rows"),
-    ("column", spoil("synthetic.csv", lambda t: t.drop(columns="job")), "'job' is in the schema"),
-    ("extra", spoil("train.csv", lambda t: t.assign(z=1)), "'z' is in train but not in the schema"),
-    ("twice", lambda p: (p / "test.csv").write_text("age,age\n1,2\n"), "'age' stands twice"),
-    ("text", spoil("synthetic.csv", lambda t: t.assign(age="old")), "synthetic: column 'age'"),
-    ("infinite", spoil("synthetic.csv", lambda t: t.assign(pay=np.inf)), "synthetic: column 'pay'"),
-    ("date", spoil("synthetic.csv", lambda t: t.assign(day="soon")), "synthetic: column 'day'"),
-    ("unknown", spoil("train.csv", lambda t: t.assign(job="new")), "train: column 'job'"),
-    ("bounds", spoil("test.csv", lambda t: t.assign(age=200)), "test: column 'age'"),
-]
-
-
 @pytest.mark.parametrize(
-    ("change", "message"), [b[1:] for b in BAD_FILES], ids=[b[0] for b in BAD_FILES]
+    ("name", "content", "message"),
+    [
+        ("train.csv", None, "'train.csv' does not exist"),
+        ("schema.yaml", None, "schema.yaml"),
+        ("schema.yaml", "[]", "schema"),
+        ("test.csv", "age,age\n1,2\n", "'age' stands twice"),
+        ("test.csv", "age,job,pay,rich,day\n", "test has no rows"),
+        ("train.csv", "age,job,pay,rich,day\n20,new,1,True,2020-01-01\n", "train: column 'job'"),
+    ],
 )
-def test_bad_files(run: Run, place: Path, change: Callable[[Path], None], message: str) -> None:
-    change(place)
-    refused(run, place, (), message)
+def test_bad_files(run: Run, place: Path, name: str, content: str | None, message: str) -> None:
+    if content is None:
+        (place / name).unlink()
+    else:
+        (place / name).write_text(content, encoding="utf-8")
+    check_refused(run, place, (), message)
 
 
 @pytest.mark.parametrize(
@@ -290,37 +208,25 @@ def test_bad_files(run: Run, place: Path, change: Callable[[Path], None], messag
         (("--task", "job"), "--task ('job') must be name=value"),
         # Once wrong: the last one counted
         (("--task", "binary=rich", "--task", "binary=age"), "must be the only one for binary"),
-        (("--metric", "rmse"), "metric ('rmse') needs the task regression; name it or"),
-        (("--task", "binary=z"), "task binary ('z') must be a column of the schema"),
-        (("--task", "binary=pay"), "task binary ('pay') must be categories or whole numbers"),
-        (("--task", "regression=job"), "task regression ('job') must be a number or a date"),
         (("--metric", "dcr"), "metric ('dcr') must be one of"),
-        (("--profile", "heavy"), "profile ('heavy') must be light or thesis"),
-        (("--threads", "0"), "threads (0) must be a positive whole number"),
-        (("--quasi-identifiers", "z"), "quasi_identifiers ('z') must be a column"),
-        (("--sensitive", "z"), "sensitive ('z') must be a column"),
         (("--sensitive", "job", "--quasi-identifiers", "job"), "must not be a quasi-identifier"),
         (("--plot", "plot.txt"), "plot ('plot.txt') must end in .png, .svg or .pdf"),
         (("--output", "train.csv"), "output ('train.csv') must be another file"),
         (("--output", "a.png", "--plot", "a.png"), "output ('a.png') must be another file"),
         (("--output", "nowhere/a.json"), "nowhere"),
+        # Once wrong: a plot that cannot be written leaves the JSON behind
         (("--plot", "nowhere/a.png"), "nowhere"),
         (("--seed", "-1"), "-1"),
     ],
 )
 def test_bad_words(run: Run, place: Path, words: tuple[str, ...], message: str) -> None:
-    # Once wrong: a plot that cannot be written leaves the JSON behind; --seed -1 is an
-    # internal error
-    refused(run, place, words, message)
+    check_refused(run, place, words, message)
 
 
-def refused(run: Run, place: Path, words: tuple[str, ...], message: str) -> None:
-    before = listing(place)
-    quick = () if "--metric" in words else ("--metric", "ks")
-    done = run(*words, *quick)
-    lines = [line for line in done.err.splitlines() if line.strip()]
-    assert done.code == 2, done.err
-    assert len(lines) == 1, done.err
-    assert lines[0].startswith("error: ") and message in lines[0]
-    assert done.out == ""
-    assert listing(place) == before
+def check_refused(run: Run, place: Path, words: tuple[str, ...], message: str) -> None:
+    def listing() -> dict[Path, bytes]:
+        return {p: p.read_bytes() for p in place.rglob("*") if p.is_file()}
+
+    before = listing()
+    done = run(*words, *(() if "--metric" in words else ("--metric", "ks")))
+    assert message in done.refusal() and done.out == "" and listing() == before

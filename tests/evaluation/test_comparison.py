@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Column, Schema
-from copula_shirley.errors import SchemaError, SettingError, ShirleyError
+from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.evaluation import Comparison, evaluate
 from copula_shirley.evaluation.comparison import declared_range, rows_of
 
@@ -201,13 +201,6 @@ def test_a_target_needs_another_column() -> None:
     rows = ROWS[["c"]]
     with pytest.raises(SettingError, match=r"task binary \('c'\) needs another column"):
         evaluate(rows, rows, rows, schema, {"binary": "c"})
-
-
-@pytest.mark.parametrize("seed", [-1, "one", 1.5])
-def test_a_random_state_that_is_none(seed: Any) -> None:
-    # Once wrong: numpy's TypeError or ValueError
-    with pytest.raises(ShirleyError, match="random_state"):
-        evaluate(ROWS, ROWS, ROWS, SCHEMA, None, seed, metrics=["ks"])
 
 
 def test_everything_is_checked_before_any_metric_runs() -> None:

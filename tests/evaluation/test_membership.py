@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copula_shirley import Column, Schema, SchemaError
+from copula_shirley import Column, Schema
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation import evaluate, membership_inference
 from copula_shirley.evaluation.attacks import membership as module
 from copula_shirley.evaluation.attacks import plain
-from copula_shirley.evaluation.attacks.membership import attack, share_of_members
-from copula_shirley.evaluation.attacks.plain import plain_codes, plain_points
+from copula_shirley.evaluation.attacks.membership import share_of_members
 
 BOTH_DISTANCES = ("hamming", "euclidean")
 BOTH_ESTIMATORS = ("distance", "counting")
@@ -54,43 +53,6 @@ def test_hamming_by_hand(estimator: str) -> None:
     assert share(TRAIN, CONTROL, SYNTHETIC, "hamming", estimator) == pytest.approx(2 / 3)
 
 
-def test_the_scores_of_that_attack_by_hand() -> None:
-    train, control, synthetic = plain_codes(
-        {
-            "train": pd.DataFrame(TRAIN),
-            "control": pd.DataFrame(CONTROL),
-            "synthetic": pd.DataFrame(SYNTHETIC),
-        }
-    )
-    scores = module._hamming_scores(np.vstack([train, control]), synthetic, BOTH_ESTIMATORS)
-    near, half = -math.log(1e-12) / 3, -math.log(0.5 + 1e-12) / 3
-    assert scores["distance"] == pytest.approx(np.array([near, half, 0, 0, half, 0]))
-    assert scores["counting"] == pytest.approx(np.array([1, 1, 0, 0, 1, 0]) / 3)
-
-
-def test_the_two_estimators_differ_by_hand() -> None:
-    train = [(1, 1), (2, 2)]
-    control = [(3, 3), (4, 4)]
-    synthetic = [(1, 1), (3, 8), (3, 9), (4, 10), (4, 11)]
-    # least distances 0, 1 and 1/2, 1/2: the radius is 1/2. One copy weighs -log(1e-12) = 27.6,
-    # two half-distant rows 2 log 2 = 1.4. By distance the first member is called and one of the
-    # two controls, which tie: 1/2. Counting 1, 0, 2, 2 calls both controls: 0
-    assert share(train, control, synthetic, "hamming", "distance") == 0.5
-    assert share(train, control, synthetic, "hamming", "counting") == 0.0
-
-
-def test_euclidean_by_hand() -> None:
-    # on the range 0 to 10 the records are 0, .4, .8, 1 and the rows 0, .5: least distances
-    # 0, .1, .3, .5, radius .2; only the two members have a row within it
-    tables = [(0,), (4,)], [(8,), (10,)], [(0,), (5,)]
-    for estimator in BOTH_ESTIMATORS:
-        assert share(*tables, "euclidean", estimator) == 1.0
-    # counting: 0, 4 | 6, 8 against 1, 5, 7: least .125, .125 | .125, .125 on the range 0 to 8,
-    # radius .125; counts 1, 1, 2, 1: the first control is called, and one of the three others
-    tables = [(0,), (4,)], [(6,), (8,)], [(1,), (5,), (7,)]
-    assert share(*tables, "euclidean", "counting") == pytest.approx((2 / 3) / 2)
-
-
 def test_a_row_right_at_the_radius_is_inside() -> None:
     # least distances 0, 0 | 1/3, 1/3: radius 1/6 excludes the controls, and with a third of
     # 1/3 | 1/3 it is 1/3 and includes them
@@ -120,7 +82,9 @@ def frame(rows: list[tuple[int, int]]) -> pd.DataFrame:
     ],
 )
 def test_the_hamming_metrics_by_hand(metric: str, expected: float) -> None:
-    # the tables of test_the_two_estimators_differ_by_hand
+    # least distances 0, 1 and 1/2, 1/2: the radius is 1/2. One copy weighs -log(1e-12) = 27.6,
+    # two half-distant rows 2 log 2 = 1.4. By distance the first member is called and one of the
+    # two controls, which tie: 1/2. Counting 1, 0, 2, 2 calls both controls: 0
     train, control = frame([(1, 1), (2, 2)]), frame([(3, 3), (4, 4)])
     synthetic = frame([(1, 1), (3, 8), (3, 9), (4, 10), (4, 11)])
     line = evaluate(train, control, synthetic, TABLE, metrics=[metric], random_state=0).iloc[0]
@@ -190,7 +154,7 @@ def test_ties_are_the_mean_over_all_ways_to_break_them(halves: tuple[list[int], 
 
 @pytest.mark.parametrize("distance", BOTH_DISTANCES)
 @pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (20, 3), (37, 7), (101, 2)])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (37, 7)])
 def test_nothing_in_common_is_a_coin(distance: str, estimator: str, n: int, d: int) -> None:
     tables = [
         {f"c{j}": [f"{who}{i}" for i in range(n)] for j in range(d)} for who in ("a", "b", "s")
@@ -198,15 +162,8 @@ def test_nothing_in_common_is_a_coin(distance: str, estimator: str, n: int, d: i
     assert share(*tables, distance, estimator) == 0.5
 
 
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-@pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-def test_constant_tables_are_a_coin(distance: str, estimator: str) -> None:
-    one = {"x": [1] * 30, "c": ["a"] * 30}
-    assert share(one, one, one, distance, estimator) == 0.5
-
-
 @pytest.mark.parametrize("d", [7, 14])
-@pytest.mark.parametrize("n", [5, 9, 25, 31, 33])
+@pytest.mark.parametrize("n", [5, 33])
 @pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
 def test_equal_scores_tie_whatever_the_place_of_the_record(n: int, d: int, estimator: str) -> None:
     rng = np.random.default_rng(d)
@@ -218,7 +175,7 @@ def test_equal_scores_tie_whatever_the_place_of_the_record(n: int, d: int, estim
 
 @pytest.mark.parametrize("distance", BOTH_DISTANCES)
 @pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_same_rows_on_both_sides_are_a_coin(distance: str, estimator: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = pd.DataFrame(rng.integers(0, 3, (41, 8)))
@@ -288,25 +245,10 @@ def random_tables(seed: int) -> dict[str, pd.DataFrame]:
     return {"train": table(m), "control": table(m), "synthetic": table(n)}
 
 
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-@pytest.mark.parametrize("seed", range(40))
-def test_scores_equal_a_naive_double_loop(distance: str, seed: int) -> None:
-    tables = random_tables(seed)
-    train, control, synthetic = (
-        plain_codes(tables) if distance == "hamming" else plain_points(tables)[0]
-    )
-    score = module._hamming_scores if distance == "hamming" else module._euclidean_scores
-    scores = score(np.vstack([train, control]), synthetic, BOTH_ESTIMATORS)  # type: ignore[operator]
-    for estimator in BOTH_ESTIMATORS:
-        naive = naive_scores(tables, distance, estimator)
-        # the logarithm of a distance near 0 has the error of the distance, 1e-16, over 1e-12
-        assert scores[estimator] == pytest.approx(np.array(naive), abs=1e-9)
-
-
 # Once wrong: Euclidean scores that are equal but for rounding do not tie
 @pytest.mark.parametrize("distance", BOTH_DISTANCES)
 @pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_the_attack_equals_a_naive_double_loop(distance: str, estimator: str, seed: int) -> None:
     tables = random_tables(seed)
     ours = share(*tables.values(), distance, estimator)
@@ -316,7 +258,7 @@ def test_the_attack_equals_a_naive_double_loop(distance: str, estimator: str, se
 
 # Once wrong: a coordinate for each of 1,000 texts took 3.5 GB for 30,000 rows of each table
 @pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_codes_of_many_texts_give_the_same_attack(
     estimator: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,19 +267,6 @@ def test_codes_of_many_texts_give_the_same_attack(
     ours = share(*tables.values(), "euclidean", estimator)
     naive = naive_share(naive_scores(tables, "euclidean", estimator))
     assert ours == pytest.approx(naive, abs=1e-9)
-
-
-def test_the_metric_with_codes_is_that_with_coordinates(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    tables = draw(rng, 60), draw(rng, 50), draw(rng, 90)
-    schema = Schema.draft(pd.concat(tables))
-    names = ["membership_euclidean", "membership_euclidean_counting"]
-    found = []
-    for most in (64, 1):
-        monkeypatch.setattr(plain, "MOST_COORDINATES", most)
-        found.append(evaluate(*tables, schema, random_state=0, metrics=names)["value"].tolist())
-    # other rows are drawn, as points are sorted by what they hold
-    assert found[0] == pytest.approx(found[1], abs=0.05)
 
 
 # -- short cuts and their way back -----------------------------------------------------------
@@ -424,15 +353,6 @@ def test_copies_of_the_training_rows_are_found(distance: str, estimator: str) ->
     assert found.members == found.n_synthetic == 300
 
 
-def test_the_metrics_find_copies_too() -> None:
-    rng = np.random.default_rng(0)
-    train, control = draw(rng, 300), draw(rng, 300)
-    schema = Schema.draft(pd.concat([train, control]))
-    names = ["membership_hamming", "membership_euclidean", "membership_hamming_all"]
-    lines = evaluate(train, control, train, schema, random_state=0, metrics=names)
-    assert (lines["value"] > 0.95).all()
-
-
 @pytest.mark.parametrize("distance", BOTH_DISTANCES)
 @pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
 def test_independent_draws_are_a_coin(distance: str, estimator: str) -> None:
@@ -472,12 +392,12 @@ def test_the_interval_covers_a_coin_as_often_as_it_says(
 
 def test_one_copied_row_in_ten_is_detected() -> None:
     rng = np.random.default_rng(5)
-    train, control, fresh = draw(rng, 3000), draw(rng, 3000), draw(rng, 2700)
-    synthetic = pd.concat([train[:300], fresh], ignore_index=True)
+    train, control, fresh = draw(rng, 2000), draw(rng, 2000), draw(rng, 1800)
+    synthetic = pd.concat([train[:200], fresh], ignore_index=True)
     found = membership_inference(train, control, synthetic, n_synthetic=None, random_state=0)
     assert found.detected
     assert 0.5 < found.interval[0] < found.mean < 0.65
-    honest = pd.concat([draw(rng, 300), fresh], ignore_index=True)
+    honest = pd.concat([draw(rng, 200), fresh], ignore_index=True)
     assert not membership_inference(
         train, control, honest, n_synthetic=None, random_state=0
     ).detected
@@ -512,17 +432,6 @@ def test_the_interval_of_people_with_three_rows_by_hand() -> None:
     for found, variance in ((aware, 0.25 / 119), (naive, 0.25 / 359)):
         reach = 1.959964 * np.sqrt(variance)
         assert found["interval"] == pytest.approx((found["mean"] - reach, found["mean"] + reach))
-
-
-def test_the_interval_covers_a_coin_for_people_with_several_rows() -> None:
-    # Once wrong: rows were taken for people, and 7 of 30 intervals on RAND HIE missed a coin
-    missed = {"aware": 0, "naive": 0}
-    for seed in range(40):
-        for which, found in zip(missed, clustered(seed), strict=True):
-            low, high = found["interval"]
-            missed[which] += not low <= 0.5 <= high
-    # 2 of 40 are expected; more than 5 have a chance of 1 %
-    assert missed["aware"] <= 5 < missed["naive"]
 
 
 # -- settings ------------------------------------------------------------------------------
@@ -582,13 +491,10 @@ def test_fewer_synthetic_rows_than_asked_for() -> None:
     rng = np.random.default_rng(0)
     found = membership_inference(draw(rng, 30), draw(rng, 20), draw(rng, 10), repetitions=2)
     assert (found.members, found.n_synthetic) == (20, 10)
-
-
-def test_fewer_members_on_request() -> None:
-    rng = np.random.default_rng(0)
     tables = draw(rng, 30), draw(rng, 20), draw(rng, 10)
-    assert membership_inference(*tables, members=7, repetitions=2).members == 7
-    assert membership_inference(*tables, members=99, repetitions=2).members == 20
+    for members, expected in ((7, 7), (99, 20)):
+        found = membership_inference(*tables, members=members, repetitions=2)
+        assert found.members == expected
 
 
 def test_one_row_each() -> None:
@@ -597,19 +503,7 @@ def test_one_row_each() -> None:
     assert share([(1, 1)], [(2, 2)], [(3, 3)]) == 0.5
 
 
-def test_attack_gives_every_estimator_from_one_draw() -> None:
-    rng = np.random.default_rng(0)
-    tables = plain_codes(
-        {"train": draw(rng, 30), "control": draw(rng, 20), "synthetic": draw(rng, 10)}
-    )
-    both = attack(tables, "hamming", 5, 4, np.random.default_rng(1))
-    assert set(both) == set(BOTH_ESTIMATORS)
-    for estimator in BOTH_ESTIMATORS:
-        alone = attack(tables, "hamming", 5, 4, np.random.default_rng(1), (estimator,))
-        assert alone[estimator].shares.tolist() == both[estimator].shares.tolist()
-
-
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(list(product(BOTH_DISTANCES, BOTH_ESTIMATORS))))
 def test_bounds(seed: int, how: tuple[str, str]) -> None:
     found = membership_inference(
@@ -636,33 +530,10 @@ ROWS = pd.DataFrame({"x": [1, 2, 3], "c": ["a", "b", "c"]})
         ({"distance": "cosine"}, r"distance \('cosine'\) must be hamming or euclidean"),
         ({"estimator": "median"}, r"estimator \('median'\) must be distance or counting"),
         ({"n_synthetic": 0}, r"n_synthetic \(0\) must be a positive whole number"),
-        ({"n_synthetic": 1.5}, r"n_synthetic \(1.5\) must be a positive whole number"),
         ({"repetitions": 0}, r"repetitions \(0\) must be a positive whole number"),
-        ({"repetitions": None}, r"repetitions \(None\) must be a positive whole number"),
         ({"members": 0}, r"members \(0\) must be a positive whole number"),
     ],
 )
 def test_settings_that_are_refused(setting: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         membership_inference(ROWS, ROWS, ROWS, **setting)
-
-
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-@pytest.mark.parametrize("role", ["train", "control", "synthetic"])
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        (ROWS[["x"]], "'c' is in only one of"),
-        (ROWS.assign(y=1), "'y' is in only one of"),
-        (pd.concat([ROWS, ROWS[["c"]]], axis=1), "'c' stands twice in {role}"),
-        (ROWS[:0], "{role} has no rows"),
-        ([1, 2], r"{role} \(list\) must be a pandas DataFrame"),
-        (ROWS.assign(x=["1", "2", "3"]), "'x' holds (numbers|texts or booleans) in"),
-        (ROWS.assign(x=pd.Timestamp("2020-01-01")), "'x' holds (numbers|dates) in"),
-    ],
-    ids=["missing", "extra", "twice", "empty", "list", "texts", "dates"],
-)
-def test_tables_that_are_refused(distance: str, role: str, bad: Any, message: str) -> None:
-    tables = {"train": ROWS, "control": ROWS, "synthetic": ROWS, role: bad}
-    with pytest.raises(SchemaError, match=message.format(role=role)):
-        membership_inference(**tables, distance=distance)  # type: ignore[arg-type]
