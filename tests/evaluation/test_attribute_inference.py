@@ -69,15 +69,6 @@ def test_what_strangers_lose_too_is_no_leak() -> None:
     assert low < 0 < high
 
 
-def test_half_of_the_secrets() -> None:
-    # three of six people are copied; the others are told rare by every row but those
-    synthetic = pd.concat([TRAIN[:3], people("ghi", "rare", 50)])
-    test = people("jkl", "rare", 0)  # all rows are as far in name, age 0 is as far from all
-    found = line(TRAIN, test, synthetic, "ill")
-    train = found["detail"]["columns"]["ill"]["train"]["rate"]
-    assert 3 / 6 <= train <= 1  # the other three draw one of six rows
-
-
 def test_the_tolerance_of_numbers() -> None:
     # 5 years of the declared 100 are right, 6 are not
     near, far = people("abcdef", "flu", 55), people("abcdef", "flu", 56)
@@ -112,10 +103,10 @@ def test_ties_are_broken_at_random_and_not_by_value() -> None:
     rows = [people("b" * 4, ["flu", "cold", "none", "rare"], 50)] * 50
     rates = [
         line(train, people("ccc", "flu", 50), pd.concat(rows), "ill", seed=seed)["detail"]["train"]
-        for seed in range(60)
+        for seed in range(30)
     ]
-    # one draw for all who are alike, in each run: 1 in 4, standard error .056
-    assert np.mean(rates) == pytest.approx(1 / 4, abs=0.17)
+    # one draw for all who are alike, in each run: 1 in 4, standard error .079
+    assert np.mean(rates) == pytest.approx(1 / 4, abs=0.24)
 
 
 def test_the_default_secrets() -> None:
@@ -133,13 +124,6 @@ def test_one_column_cannot_be_guessed() -> None:
     tables = [t[["name"]] for t in (TRAIN, TEST, TRAIN)]
     found = evaluate(*tables, schema, metrics=["attribute_inference"]).iloc[0]
     assert found["value"] == 0 and "one column" in found["detail"]["note"]
-
-
-def test_a_gap_is_far_from_every_number() -> None:
-    # a youngster: the row of age 90 differs by .85, the gap by 1
-    young = people("aaaaaa", "flu", 5)
-    drawn = people("aa", ["cold", "flu"], [np.nan, 90])
-    assert line(young, TEST, drawn, "ill")["detail"]["train"] == 1
 
 
 def test_several_secrets_count_alike() -> None:

@@ -55,25 +55,12 @@ def test_multiclass_mcc_by_hand() -> None:
     assert found["detail"]["classes"] == pytest.approx({"0": 1 / 2, "1": 2 / 3, "2": 1.0})
 
 
-def test_perfect_and_opposite_predictions() -> None:
-    taught = table("ab", [0, 1], 10)
-    assert line("binary", table("aabb", [0, 0, 1, 1]), taught)["value"] == 1
-    assert line("binary", table("aabb", [1, 1, 0, 0]), taught)["value"] == -1
-
-
 def test_a_class_absent_from_the_synthetic_rows() -> None:
     # predicted 0 0 1 1 0 1, true 0 0 1 1 2 2: (24 - 12) / sqrt((36 - 18)(36 - 12))
     found = line("multiclass", table("aabbab", [0, 0, 1, 1, 2, 2]), table("ab", [0, 1], 10))
     assert found["value"] == pytest.approx(12 / np.sqrt(18 * 24))
     assert found["detail"]["classes"]["2"] == 0
     assert found["detail"]["note"] == "never predicted, absent from the synthetic rows: 2"
-
-
-def test_a_class_that_only_the_synthetic_rows_have() -> None:
-    # predicted 0 0 1 1 2 2, true 0 0 1 1 0 1: the same figure, mirrored
-    found = line("multiclass", table("aabbcc", [0, 0, 1, 1, 0, 1]), TAUGHT)
-    assert found["value"] == pytest.approx(12 / np.sqrt(18 * 24))
-    assert "note" not in found["detail"]
 
 
 # Once wrong: sklearn warns where truth and prediction are one and the same class

@@ -55,12 +55,6 @@ def test_codes_follow_from_the_values_and_not_from_the_order() -> None:
         assert (one == other[::-1]).all()
 
 
-def test_columns_are_matched_by_name() -> None:
-    table = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
-    one, other = plain_codes({"train": table, "control": table[["b", "a"]]})
-    assert (one == other).all()
-
-
 def test_integers_and_floats_and_categories_of_numbers_are_numbers() -> None:
     whole = pd.DataFrame({"x": [1, 2]})
     kinds = [
@@ -156,10 +150,6 @@ def test_many_texts_are_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ((one[0, :3] - other[0, :3]) ** 2).sum() == pytest.approx(2 / 3)
 
 
-def test_complex_numbers_are_like_texts() -> None:
-    assert distances(two([1j, 2j], [1j])).tolist() == [[0], [pytest.approx(1)]]
-
-
 # -- points --------------------------------------------------------------------------------
 
 
@@ -185,12 +175,6 @@ def test_a_missing_number_is_one_from_the_ends_and_nothing_from_itself() -> None
     assert found[:, 0] == pytest.approx(np.array([1, 0, 1]))
     # from the middle it is sqrt(3) / 2 away
     assert found[1] == pytest.approx(np.array([0, np.sqrt(0.75), 1]))
-
-
-def test_a_missing_date() -> None:
-    days = pd.to_datetime(["2020-01-01", "2020-01-11", None])
-    tables = {"train": pd.DataFrame({"x": days}), "control": pd.DataFrame({"x": days})}
-    assert distances(tables) == pytest.approx(1 - np.eye(3))
 
 
 def test_several_columns_are_the_root_of_the_mean_square() -> None:
@@ -219,10 +203,6 @@ def test_an_infinite_number_is_refused(endless: float) -> None:
 def test_settings_are_positive_whole_numbers(value: object) -> None:
     with pytest.raises(SettingError, match=r"members \(.*\) must be a positive whole number"):
         check_positive("members", value)
-
-
-def test_numpy_integers_are_whole_numbers() -> None:
-    check_positive("members", np.int64(3))
 
 
 GOOD = pd.DataFrame({"x": [1, 2], "y": ["a", "b"]})
