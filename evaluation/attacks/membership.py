@@ -33,6 +33,7 @@ from copula_shirley.evaluation.comparison import Comparison, declared_range
 from copula_shirley.evaluation.result import Result
 from copula_shirley.generator import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.schema import Column
 
 Distance = Literal["hamming", "euclidean"]
 Estimator = Literal["distance", "counting"]
@@ -45,7 +46,6 @@ PAIRS_TO_KEEP = 1 << 23
 #: Squared distances below it are computed again, pair by pair.
 CANCELS_BELOW = 1e-6
 ROUNDING = 1e-9
-NO_CODES = Wide()
 
 
 @dataclass(frozen=True)
@@ -131,91 +131,80 @@ def membership_inference(
     >>> membership_inference(train, control, train, n_synthetic=None, random_state=0).mean
     1.0
     """
-    if distance not in ("hamming", "euclidean"):
-        raise SettingError(f"distance ({distance!r}) must be hamming or euclidean")
+    how = Attack(distance, n_synthetic, repetitions, (estimator,), members)
     tables = {"train": train, "control": control, "synthetic": synthetic}
-    encoded, wide = (
-        (plain_codes(tables), NO_CODES) if distance == "hamming" else plain_points(tables)
-    )
-    return attack(
-        encoded,
-        distance,
-        n_synthetic,
-        repetitions,
-        generator_of(random_state),
-        (estimator,),
-        members,
-        wide=wide,
-    )[estimator]
+    encoded = (plain_codes(tables), Wide()) if distance == "hamming" else plain_points(tables)
+    return how.on(*encoded, generator_of(random_state))[estimator]
 
 
-def attack(
-    tables: Sequence[NDArray[Any]],
-    distance: Distance,
-    n_synthetic: int | None,
-    repetitions: int,
-    rng: np.random.Generator,
-    estimators: tuple[Estimator, ...] = ("distance", "counting"),
-    members: int | None = None,
-    rows_per_person: float = 1.0,
-    wide: Wide = NO_CODES,
-) -> dict[Estimator, Membership]:
-    """The attack on training, control and synthetic rows, by each estimator.
+@dataclass(frozen=True)
+class Attack:
+    """The settings of an attack: those of ``membership_inference``, with several estimators."""
 
-    Rows are codes for the Hamming distance and points (and codes of ``wide`` columns) for the
-    Euclidean one. With several
-    ``rows_per_person`` the interval is that of so many times fewer records.
-    """
-    check_positive("repetitions", repetitions)
-    # rows are drawn from a fixed order, so that theirs in the table does not matter
-    train, control, synthetic = (_in_order(table) for table in tables)
-    m, n = min(len(train), len(control)), len(synthetic)
-    if members is not None:
-        check_positive("members", members)
-        m = min(m, members)
-    if n_synthetic is not None:
-        check_positive("n_synthetic", n_synthetic)
-        n = min(n, n_synthetic)
-    for estimator in estimators:
-        if estimator not in ("distance", "counting"):
-            raise SettingError(f"estimator ({estimator!r}) must be distance or counting")
-    everyone = np.concatenate([train, control])
-    score: Callable[..., Scores] = (
-        partial(_hamming_scores, enough=_enough_agreements(everyone, synthetic[:n]))
-        if distance == "hamming"
-        else partial(
-            _euclidean_scores, guess=_guessed_radius(everyone, synthetic[:n], wide), wide=wide
-        )
-    )
+    distance: Distance = "hamming"
+    n_synthetic: int | None = 500
+    repetitions: int = 50
+    estimators: tuple[Estimator, ...] = ("distance", "counting")
+    members: int | None = None
 
-    def repetition(own: np.random.Generator) -> dict[Estimator, float]:
-        records = everyone
-        if not m == len(train) == len(control):
-            records = np.concatenate([_draw(train, m, own), _draw(control, m, own)])
-        scores = score(records, _draw(synthetic, n, own), estimators)
-        return {estimator: share_of_members(values) for estimator, values in scores.items()}
+    def __post_init__(self) -> None:
+        if self.distance not in ("hamming", "euclidean"):
+            raise SettingError(f"distance ({self.distance!r}) must be hamming or euclidean")
+        for estimator in self.estimators:
+            if estimator not in ("distance", "counting"):
+                raise SettingError(f"estimator ({estimator!r}) must be distance or counting")
+        check_positive("repetitions", self.repetitions)
+        for name in ("members", "n_synthetic"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
 
-    nothing_drawn = m == len(train) == len(control) and n == len(synthetic)
-    if nothing_drawn:
-        results = [repetition(rng)] * repetitions
-    else:
-        workers = min(os.cpu_count() or 1, 8)
-        with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
-            results = list(pool.map(repetition, rng.spawn(repetitions)))
-    return {
-        estimator: Membership(
-            mean=float(shares.mean()),
-            maximum=float(shares.max()),
-            interval=_interval(shares, m / rows_per_person),
-            shares=shares,
-            distance=distance,
-            estimator=estimator,
-            members=m,
-            n_synthetic=n,
-        )
-        for estimator in estimators
-        for shares in [np.array([result[estimator] for result in results])]
-    }
+    def on(
+        self,
+        tables: Sequence[NDArray[Any]],
+        wide: Wide,
+        rng: np.random.Generator,
+        rows_per_person: float = 1.0,
+    ) -> dict[Estimator, Membership]:
+        """Attack training, control and synthetic rows, by each estimator.
+
+        Rows are codes for the Hamming distance and points (and codes of ``wide`` columns) for the
+        Euclidean one. With several ``rows_per_person`` the interval is that of so many times fewer
+        records.
+        """
+        # rows are drawn from a fixed order, so that theirs in the table does not matter
+        train, control, synthetic = (in_order(table) for table in tables)
+        m = min(len(train), len(control), self.members or len(train))
+        n = min(len(synthetic), self.n_synthetic or len(synthetic))
+        everyone, all_judged = np.concatenate([train, control]), m == len(train) == len(control)
+        if self.distance == "hamming":
+            enough = _enough_agreements(everyone, synthetic[:n])
+            score: Callable[..., Scores] = partial(_hamming_scores, enough=enough)
+        else:
+            guess = _guessed_radius(everyone, synthetic[:n], wide)
+            score = partial(_euclidean_scores, guess=guess, wide=wide)
+
+        def repetition(own: np.random.Generator) -> list[float]:
+            records = everyone
+            if not all_judged:
+                records = np.concatenate([draw_rows(train, m, own), draw_rows(control, m, own)])
+            scores = score(records, draw_rows(synthetic, n, own), self.estimators)
+            return [share_of_members(scores[estimator]) for estimator in self.estimators]
+
+        if all_judged and n == len(synthetic):  # nothing is drawn
+            results = [repetition(rng)] * self.repetitions
+        else:
+            workers = min(os.cpu_count() or 1, 8)
+            with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+                results = list(pool.map(repetition, rng.spawn(self.repetitions)))
+        return {
+            estimator: Membership(
+                float(shares.mean()),
+                float(shares.max()),
+                _interval(shares, m / rows_per_person),
+                *(shares, self.distance, estimator, m, n),
+            )
+            for estimator, shares in zip(self.estimators, np.array(results).T, strict=True)
+        }
 
 
 def share_of_members(scores: FloatArray) -> float:
@@ -251,7 +240,7 @@ def _interval(shares: FloatArray, m: float) -> tuple[float, float]:
     return max(mean - reach, 0.0), min(mean + reach, 1.0)
 
 
-def _in_order(table: NDArray[Any]) -> NDArray[Any]:
+def in_order(table: NDArray[Any]) -> NDArray[Any]:
     """Sort rows by a 64-bit hash of theirs, some twenty times faster than by their values."""
     keys = (table + 0.0).view(np.uint64)
     factors = np.random.default_rng(0).integers(1 << 63, size=table.shape[1], dtype=np.uint64)
@@ -261,7 +250,8 @@ def _in_order(table: NDArray[Any]) -> NDArray[Any]:
     return table[np.argsort(keys.sum(axis=1, dtype=np.uint64), kind="stable")]
 
 
-def _draw(table: NDArray[Any], n: int, rng: np.random.Generator) -> NDArray[Any]:
+def draw_rows(table: NDArray[Any], n: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Some rows without replacement; all of them as they are."""
     return table if n == len(table) else table[rng.choice(len(table), n, replace=False)]
 
 
@@ -301,7 +291,7 @@ def _euclidean_scores(
     rows: FloatArray,
     estimators: tuple[Estimator, ...],
     guess: float = 0.0,
-    wide: Wide = NO_CODES,
+    wide: Wide = Wide(),
 ) -> Scores:
     """Scores from squared distances, chunk by chunk, in one look if the radius was guessed.
 
@@ -377,9 +367,15 @@ def membership(
     c: Comparison,
 ) -> Result:
     """One figure of the attack with its defaults; control rows are the test rows."""
-    found = c.once(
-        f"membership {distance} {n_synthetic}", lambda c: _attack(distance, n_synthetic, c)
-    )[estimator]
+    name = f"membership {distance} {n_synthetic}"
+    how = Attack(distance, n_synthetic, repetitions=50 if n_synthetic else 1)
+    rows_each = (c.train.rows_per_person + c.test.rows_per_person) / 2
+    found = c.once(name, lambda c: how.on(*_encoded(c, distance), c.rng(name), rows_each))[
+        estimator
+    ]
+    notes = [c.note_on_people]
+    if n_synthetic is not None and found.n_synthetic < n_synthetic:
+        notes.append(f"only {found.n_synthetic} synthetic rows, {n_synthetic} asked for")
     detail: dict[str, object] = {
         "mean": found.mean,
         "maximum": found.maximum,
@@ -387,57 +383,30 @@ def membership(
         "members": found.members,
         "n_synthetic": found.n_synthetic,
         "repetitions": len(found.shares),
+        **({"note": "; ".join(filter(None, notes))} if any(notes) else {}),
     }
-    notes = [c.note_on_people]
-    if n_synthetic is not None and found.n_synthetic < n_synthetic:
-        notes.append(f"only {found.n_synthetic} synthetic rows, {n_synthetic} asked for")
-    if any(notes):
-        detail["note"] = "; ".join(filter(None, notes))
     return Result(found.mean if which == "mean" else found.maximum, detail)
 
 
-def _attack(
-    distance: Distance, n_synthetic: int | None, c: Comparison
-) -> dict[Estimator, Membership]:
-    tables, wide = (_codes(c), NO_CODES) if distance == "hamming" else _points(c)
-    return attack(
-        tables,
-        distance,
-        n_synthetic,
-        repetitions=50 if n_synthetic else 1,
-        rng=c.rng(f"membership {distance} {n_synthetic}"),
-        rows_per_person=(c.train.rows_per_person + c.test.rows_per_person) / 2,
-        wide=wide,
-    )
-
-
-def _codes(c: Comparison) -> list[Codes]:
-    """Rows as whole numbers, for the Hamming distance."""
-    columns = [
-        np.unique(np.concatenate(parts), return_inverse=True)[1].astype(np.int32)
-        for parts in _columns(c)
+def _encoded(c: Comparison, distance: Distance) -> tuple[list[NDArray[Any]], Wide]:
+    """Rows as whole numbers; or as points, with numbers scaled to the declared range."""
+    stacked = [
+        np.concatenate([rows.numbers[name] for rows in (c.train, c.test, c.synthetic)])
+        for name in c.schema.names
     ]
-    return _split(np.column_stack(columns), c)
+    wide = Wide()
+    if distance == "hamming":
+        codes = [np.unique(numbers, return_inverse=True)[1] for numbers in stacked]
+        table: NDArray[Any] = np.column_stack(codes).astype(np.int32)
+    else:
+        pairs = zip(c.schema, stacked, strict=True)
+        table, wide = join([_coordinates(column, numbers) for column, numbers in pairs])
+    return np.split(table, np.cumsum([len(c.train), len(c.test)])), wide
 
 
-def _points(c: Comparison) -> tuple[list[FloatArray], Wide]:
-    """Rows as points, for the Euclidean distance: numbers scaled to the declared range."""
-    parts = []
-    for column, values in zip(c.schema, _columns(c), strict=True):
-        numbers = np.concatenate(values)
-        if column.nominal or column.kind == "boolean":
-            parts.append(numbers)
-        else:
-            low = float(column.minimum) if column.kind in ("integer", "continuous") else 0.0
-            known = np.where(np.isneginf(numbers), np.nan, numbers)
-            parts.append(scaled(known, low, low + declared_range(column)))
-    points, wide = join(parts)
-    return _split(points, c), wide
-
-
-def _columns(c: Comparison) -> list[list[FloatArray]]:
-    return [[rows.numbers[n] for rows in (c.train, c.test, c.synthetic)] for n in c.schema.names]
-
-
-def _split(stacked: Any, c: Comparison) -> list[Any]:
-    return np.split(stacked, np.cumsum([len(c.train), len(c.test)]))
+def _coordinates(column: Column, numbers: FloatArray) -> FloatArray:
+    if column.nominal or column.kind == "boolean":
+        return numbers
+    low = float(column.minimum) if column.kind in ("integer", "continuous") else 0.0
+    known = np.where(np.isneginf(numbers), np.nan, numbers)
+    return scaled(known, low, low + declared_range(column))

@@ -61,18 +61,28 @@ class Metric:
     verdict: Verdict = verdicts.plain
     needs: tuple[Needs, ...] = ()
 
-    def applies(self, c: Comparison) -> bool:
-        """Whether everything that the metric needs was named."""
-        return not self.lacks(c)
-
     def lacks(self, c: Comparison) -> list[str]:
         """What the metric needs and nobody named."""
         return [n for n in self.needs if n not in c.tasks and not getattr(c, n, ())]
 
 
-_columns = verdicts.worst("columns")
-_pairs = verdicts.worst("pairs")
-_attack = verdicts.membership
+def _task(measure: Callable[[Comparison], Result], *needs: Needs) -> Metric:
+    return Metric(measure, "higher", (-1, 1), verdicts.mcc, needs)
+
+
+def _attack(distance: Any, estimator: Any, which: Any = "mean", n: int | None = 500) -> Metric:
+    measure = partial(membership, distance, estimator, which, n)
+    return Metric(measure, "0.5", (0, 1), verdicts.membership)
+
+
+def _described(measure: Callable[[Comparison], Result], low: int, high: float, text: str) -> Metric:
+    needs: tuple[Needs, ...] = ("quasi_identifiers", "sensitive")
+    if measure is k_anonymity:
+        needs = needs[:1]
+    return Metric(measure, "none", (low, high), verdicts.description(text), needs)
+
+
+_columns, _pairs, _triples = (verdicts.worst(part) for part in ("columns", "pairs", "triples"))
 
 #: Every metric of ours; the order is that of the report.
 METRICS: dict[str, Metric] = {
@@ -83,38 +93,22 @@ METRICS: dict[str, Metric] = {
     "spearman_drift_off_diagonal": Metric(
         partial(drift, "off_diagonal_mean"), "lower", (0, 2), _pairs
     ),
-    "mcc_binary": Metric(partial(mcc, "binary"), "higher", (-1, 1), verdicts.mcc, ("binary",)),
-    "mcc_multiclass": Metric(
-        partial(mcc, "multiclass"), "higher", (-1, 1), verdicts.mcc, ("multiclass",)
-    ),
+    "mcc_binary": _task(partial(mcc, "binary"), "binary"),
+    "mcc_multiclass": _task(partial(mcc, "multiclass"), "multiclass"),
     "rmse": Metric(rmse, "lower", (0, inf), verdicts.rmse, ("regression",)),
-    "membership_hamming": Metric(
-        partial(membership, "hamming", "distance", "mean", 500), "0.5", (0, 1), _attack
-    ),
-    "membership_hamming_max": Metric(
-        partial(membership, "hamming", "distance", "maximum", 500), "0.5", (0, 1), _attack
-    ),
-    "membership_hamming_counting": Metric(
-        partial(membership, "hamming", "counting", "mean", 500), "0.5", (0, 1), _attack
-    ),
-    "membership_euclidean": Metric(
-        partial(membership, "euclidean", "distance", "mean", 500), "0.5", (0, 1), _attack
-    ),
-    "membership_euclidean_max": Metric(
-        partial(membership, "euclidean", "distance", "maximum", 500), "0.5", (0, 1), _attack
-    ),
-    "membership_euclidean_counting": Metric(
-        partial(membership, "euclidean", "counting", "mean", 500), "0.5", (0, 1), _attack
-    ),
+    "membership_hamming": _attack("hamming", "distance"),
+    "membership_hamming_max": _attack("hamming", "distance", "maximum"),
+    "membership_hamming_counting": _attack("hamming", "counting"),
+    "membership_euclidean": _attack("euclidean", "distance"),
+    "membership_euclidean_max": _attack("euclidean", "distance", "maximum"),
+    "membership_euclidean_counting": _attack("euclidean", "counting"),
     # beyond it
-    "membership_hamming_all": Metric(
-        partial(membership, "hamming", "distance", "mean", None), "0.5", (0, 1), _attack
-    ),
+    "membership_hamming_all": _attack("hamming", "distance", n=None),
     "attribute_inference": Metric(attribute_inference, "lower", (-1, 1), verdicts.advantage),
     "singling_out": Metric(singling_out, "lower", (-1, 1), verdicts.advantage),
     "tvd1": Metric(partial(tvd, 1), "lower", (0, 1), _columns),
     "tvd2": Metric(partial(tvd, 2), "lower", (0, 1), _pairs),
-    "tvd3": Metric(partial(tvd, 3), "lower", (0, 1), verdicts.worst("triples")),
+    "tvd3": Metric(partial(tvd, 3), "lower", (0, 1), _triples),
     "detection_auc": Metric(detection_auc, "lower", (0.5, 1), verdicts.detection),
     "propensity_mse": Metric(propensity_mse, "lower", (0, 0.25), verdicts.propensity),
     "coverage_means": Metric(coverage_of_means, "higher", (0, 1), verdicts.coverage),
@@ -122,27 +116,11 @@ METRICS: dict[str, Metric] = {
         coverage_of_coefficients, "higher", (0, 1), verdicts.coverage, ("regression",)
     ),
     "validity": Metric(validity, "higher", (0, 1), verdicts.validity),
-    "k_anonymity": Metric(
-        k_anonymity,
-        "none",
-        (1, inf),
-        verdicts.description("rows in the smallest class of equal quasi-identifiers"),
-        ("quasi_identifiers",),
+    "k_anonymity": _described(
+        k_anonymity, 1, inf, "rows in the smallest class of equal quasi-identifiers"
     ),
-    "l_diversity": Metric(
-        l_diversity,
-        "none",
-        (1, inf),
-        verdicts.description("least number of sensitive values in a class"),
-        ("quasi_identifiers", "sensitive"),
-    ),
-    "t_closeness": Metric(
-        t_closeness,
-        "none",
-        (0, 1),
-        verdicts.description("farthest that a class is from all rows, of 1"),
-        ("quasi_identifiers", "sensitive"),
-    ),
+    "l_diversity": _described(l_diversity, 1, inf, "least number of sensitive values in a class"),
+    "t_closeness": _described(t_closeness, 0, 1, "farthest that a class is from all rows, of 1"),
 }
 
 
@@ -212,20 +190,15 @@ def evaluate(
         ``reference``).
     """
     chosen = _chosen(metrics)
-    c = Comparison.of(
-        train,
-        test,
-        synthetic,
-        schema,
-        tasks,
-        random_state,
-        quasi_identifiers=quasi_identifiers,
-        sensitive=sensitive,
-        profile=profile,
-        threads=threads,
-    )
+    roles: dict[str, Any] = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
+    sizes: dict[str, Any] = {"profile": profile, "threads": threads}
+    c = Comparison.of(train, test, synthetic, schema, tasks, random_state, **roles, **sizes)
     if metrics is not None and not isinstance(metrics, Mapping):
-        _check_needs(chosen, c)
+        for name, metric in chosen.items():
+            for need in metric.lacks(c):
+                what = f"the task {need}" if need in TASKS else f"columns for {need}"
+                text = f"metric ({name!r}) needs {what}; name it or leave the metric out"
+                raise SettingError(text)
     return measured(c, chosen, reference, progress)
 
 
@@ -237,24 +210,15 @@ def measured(
 ) -> pd.DataFrame:
     """The frame of ``evaluate``, of those metrics that apply."""
     real = replace(c, synthetic=c.train, _kept={}) if reference else None
-    applying = {name: metric for name, metric in metrics.items() if metric.applies(c)}
+    applying = {name: metric for name, metric in metrics.items() if not metric.lacks(c)}
+    tell = progress or (lambda _, __: None)
     lines = []
     for i, (name, metric) in enumerate(applying.items()):
-        if progress:
-            progress(name, i / len(applying))
+        tell(name, i / len(applying))
         result = _measure(name, metric, c)
-        line = {
-            "metric": name,
-            "value": result.value,
-            "better": metric.better,
-            "bounds": metric.bounds,
-            "detail": dict(result.detail),
-        }
-        if real is not None:
-            line["reference"] = _measure(name, metric, real).value
-        lines.append(line)
-    if progress:
-        progress("done", 1.0)
+        about = (name, result.value, metric.better, metric.bounds, dict(result.detail))
+        lines.append((*about, *(() if real is None else (_measure(name, metric, real).value,))))
+    tell("done", 1.0)
     columns = ["metric", "value", "better", "bounds", "detail", *(["reference"] * reference)]
     return pd.DataFrame(lines, columns=columns)
 
@@ -273,13 +237,6 @@ def _measure(name: str, metric: Metric, c: Comparison) -> Result:
     if isnan(result.value) or not low - 1e-9 <= result.value <= high + 1e-9:
         raise SettingError(f"metric {name!r} ({result.value}) must lie within {metric.bounds}")
     return result
-
-
-def _check_needs(chosen: Mapping[str, Metric], c: Comparison) -> None:
-    for name, metric in chosen.items():
-        for need in metric.lacks(c):
-            what = f"the task {need}" if need in TASKS else f"columns for {need}"
-            raise SettingError(f"metric ({name!r}) needs {what}; name it or leave the metric out")
 
 
 def _chosen(metrics: Iterable[str] | Mapping[str, Metric] | None) -> Mapping[str, Metric]:

@@ -39,7 +39,7 @@ from scipy.spatial.distance import cdist
 from xgboost import XGBClassifier
 
 from copula_shirley.evaluation import Membership, evaluate, membership_inference
-from copula_shirley.evaluation.attacks.membership import TINY, _draw, _in_order, share_of_members
+from copula_shirley.evaluation.attacks.membership import TINY, draw_rows, in_order, share_of_members
 from copula_shirley.evaluation.attacks.plain import plain_codes
 from copula_shirley.experiments import load_dataset
 from copula_shirley.experiments.folds import first_fold
@@ -65,7 +65,7 @@ class Scipy:
     """The attack with a matrix of distances from ``cdist``, on the rows that ours draws."""
 
     def __init__(self, tables: dict[str, pd.DataFrame], n: int, repetitions: int) -> None:
-        codes = (_in_order(table).astype(float) for table in plain_codes(tables))
+        codes = (in_order(table).astype(float) for table in plain_codes(tables))
         self._train, self._control, self._synthetic = codes
         self._n, self._repetitions = n, repetitions
         self.bare = np.inf  # the least time in cdist alone
@@ -75,7 +75,7 @@ class Scipy:
         records = np.concatenate([self._train, self._control])
         shares, bare = [], 0.0
         for rng in np.random.default_rng(SEED).spawn(self._repetitions):
-            rows = _draw(self._synthetic, self._n, rng)
+            rows = draw_rows(self._synthetic, self._n, rng)
             start = time.perf_counter()
             distances = cdist(records, rows, "hamming")
             bare += time.perf_counter() - start
