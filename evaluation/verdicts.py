@@ -20,24 +20,20 @@ def worst(which: str) -> Verdict:
 
     def verdict(result: Result, _: float | None) -> str:
         parts = result.detail.get(which, {})
-        if not parts:
-            return _end(result)
-        name = max(parts, key=lambda key: float(parts[key]))
-        return _end(result, f"worst: {name} ({parts[name]:.3f})")
+        name = max(parts, key=lambda key: float(parts[key]), default=None)
+        return _end(result, "" if name is None else f"worst: {name} ({parts[name]:.3f})")
 
     return verdict
 
 
 def mcc(result: Result, reference: float | None) -> str:
     """How good a classifier trained on synthetic rows is."""
-    target = result.detail["target"]
-    text = f"how well {target} of real rows is predicted; 0 is guessing"
+    text = f"how well {result.detail['target']} of real rows is predicted; 0 is guessing"
     if reference is None:
         return _end(result, text)
     if reference <= 0:
         return _end(result, text, "real rows teach no more than guessing")
-    share = max(result.value, 0.0) / reference
-    return _end(result, text, f"{share:.0%} of what real rows teach")
+    return _end(result, text, f"{max(result.value, 0.0) / reference:.0%} of what real rows teach")
 
 
 def rmse(result: Result, _: float | None) -> str:
@@ -51,44 +47,37 @@ def rmse(result: Result, _: float | None) -> str:
 def membership(result: Result, _: float | None) -> str:
     """Whether the attacker beats a coin."""
     low, high = result.detail["interval"]
+    text = "no better than a coin (.5); stronger attacks may exist"
     if low > 0.5:
         extra = 2 * (result.detail["mean"] - 0.5)
         text = f"LEAK: beats a coin by {extra:.1%} more right calls than wrong ones"
     elif high < 0.5:
         text = "below a coin: this attack is misled here, and proves nothing"
-    else:
-        text = "no better than a coin (.5); stronger attacks may exist"
-    return _end(result, f"{text} [95 % {low:.3f} to {high:.3f}]")
+    return _end(result, text + _interval(result))
 
 
 def advantage(result: Result, _: float | None) -> str:
     """Whether an attack works better on training rows than on rows never seen."""
     if "interval" not in result.detail:
         return _end(result, "0 is no leak")
-    low, high = result.detail["interval"]
     rates = {who: result.detail.get(who) for who in ("train", "control", "baseline")}
     shown = ", ".join(
         f"{who} {(r['rate'] if isinstance(r, dict) else r):.1%}"
         for who, r in rates.items()
         if r is not None
     )
-    found = (
-        "LEAK: the attack works better on training rows than on rows never seen"
-        if low > 0
-        else "no leak seen: the attack works as well on rows never seen"
-    )
-    return _end(result, f"{found} ({shown}) [95 % {low:.3f} to {high:.3f}]")
+    found = "no leak seen: the attack works as well on rows never seen"
+    if result.detail["interval"][0] > 0:
+        found = "LEAK: the attack works better on training rows than on rows never seen"
+    return _end(result, f"{found} ({shown}){_interval(result)}")
 
 
 def detection(result: Result, _: float | None) -> str:
     """How well a classifier tells synthetic from real rows."""
-    if result.value < 0.55:
-        text = "hardly told from real rows"
-    elif result.value < 0.75:
-        text = "sometimes told from real rows"
-    else:
-        text = "easily told from real rows"
-    return _end(result, f"{text}: .5 is a coin, 1 is always")
+    how = "easily"
+    if result.value < 0.75:
+        how = "hardly" if result.value < 0.55 else "sometimes"
+    return _end(result, f"{how} told from real rows: .5 is a coin, 1 is always")
 
 
 def propensity(result: Result, _: float | None) -> str:
@@ -111,14 +100,18 @@ def coverage(result: Result, _: float | None) -> str:
 def validity(result: Result, _: float | None) -> str:
     """Which columns leave the declared domain."""
     wrong = [name for name, share in result.detail["columns"].items() if share < 1]
-    if not wrong:
-        return "every row fits the schema"
-    return f"values outside the schema in: {', '.join(wrong)}"
+    outside = f"values outside the schema in: {', '.join(wrong)}"
+    return _end(result, outside if wrong else "every row fits the schema")
 
 
 def description(text: str) -> Verdict:
     """What a descriptive figure is; none of them is evidence of privacy."""
     return lambda result, _: _end(result, f"{text} (a description, no proof of privacy)")
+
+
+def _interval(result: Result) -> str:
+    low, high = result.detail["interval"]
+    return f" [95 % {low:.3f} to {high:.3f}]"
 
 
 def _end(result: Result, *texts: str) -> str:

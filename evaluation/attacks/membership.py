@@ -46,6 +46,7 @@ PAIRS_TO_KEEP = 1 << 23
 #: Squared distances below it are computed again, pair by pair.
 CANCELS_BELOW = 1e-6
 ROUNDING = 1e-9
+NO_CODES = Wide()
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,10 @@ def membership_inference(
     """
     how = Attack(distance, n_synthetic, repetitions, (estimator,), members)
     tables = {"train": train, "control": control, "synthetic": synthetic}
-    encoded = (plain_codes(tables), Wide()) if distance == "hamming" else plain_points(tables)
-    return how.on(*encoded, generator_of(random_state))[estimator]
+    encoded, wide = (
+        (plain_codes(tables), NO_CODES) if distance == "hamming" else plain_points(tables)
+    )
+    return how.on(encoded, wide, generator_of(random_state))[estimator]
 
 
 @dataclass(frozen=True)
@@ -291,7 +294,7 @@ def _euclidean_scores(
     rows: FloatArray,
     estimators: tuple[Estimator, ...],
     guess: float = 0.0,
-    wide: Wide = Wide(),
+    wide: Wide = NO_CODES,
 ) -> Scores:
     """Scores from squared distances, chunk by chunk, in one look if the radius was guessed.
 
@@ -370,9 +373,8 @@ def membership(
     name = f"membership {distance} {n_synthetic}"
     how = Attack(distance, n_synthetic, repetitions=50 if n_synthetic else 1)
     rows_each = (c.train.rows_per_person + c.test.rows_per_person) / 2
-    found = c.once(name, lambda c: how.on(*_encoded(c, distance), c.rng(name), rows_each))[
-        estimator
-    ]
+    shared = c.once(name, lambda c: how.on(*_encoded(c, distance), c.rng(name), rows_each))
+    found = shared[estimator]
     notes = [c.note_on_people]
     if n_synthetic is not None and found.n_synthetic < n_synthetic:
         notes.append(f"only {found.n_synthetic} synthetic rows, {n_synthetic} asked for")
@@ -394,7 +396,7 @@ def _encoded(c: Comparison, distance: Distance) -> tuple[list[NDArray[Any]], Wid
         np.concatenate([rows.numbers[name] for rows in (c.train, c.test, c.synthetic)])
         for name in c.schema.names
     ]
-    wide = Wide()
+    wide = NO_CODES
     if distance == "hamming":
         codes = [np.unique(numbers, return_inverse=True)[1] for numbers in stacked]
         table: NDArray[Any] = np.column_stack(codes).astype(np.int32)

@@ -75,11 +75,11 @@ def _attack(distance: Any, estimator: Any, which: Any = "mean", n: int | None = 
     return Metric(measure, "0.5", (0, 1), verdicts.membership)
 
 
-def _described(measure: Callable[[Comparison], Result], low: int, high: float, text: str) -> Metric:
-    needs: tuple[Needs, ...] = ("quasi_identifiers", "sensitive")
-    if measure is k_anonymity:
-        needs = needs[:1]
-    return Metric(measure, "none", (low, high), verdicts.description(text), needs)
+def _described(
+    measure: Callable[[Comparison], Result], least: int, most: float, text: str, *needs: Needs
+) -> Metric:
+    about = verdicts.description(text)
+    return Metric(measure, "none", (least, most), about, ("quasi_identifiers", *needs))
 
 
 _columns, _pairs, _triples = (verdicts.worst(part) for part in ("columns", "pairs", "triples"))
@@ -119,8 +119,12 @@ METRICS: dict[str, Metric] = {
     "k_anonymity": _described(
         k_anonymity, 1, inf, "rows in the smallest class of equal quasi-identifiers"
     ),
-    "l_diversity": _described(l_diversity, 1, inf, "least number of sensitive values in a class"),
-    "t_closeness": _described(t_closeness, 0, 1, "farthest that a class is from all rows, of 1"),
+    "l_diversity": _described(
+        l_diversity, 1, inf, "least number of sensitive values in a class", "sensitive"
+    ),
+    "t_closeness": _described(
+        t_closeness, 0, 1, "farthest that a class is from all rows, of 1", "sensitive"
+    ),
 }
 
 
