@@ -9,10 +9,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.errors import SettingError
-from copula_shirley.files.model_file import atomic_path
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.trees import show_as_written
+from copula_shirley.trees import picture
 
 #: Rounds of raking; the margins of a table are near the agreed ones after a few.
 RAKING_ROUNDS = 5
@@ -108,12 +106,6 @@ def _raked(joint: Joint, margins: dict[str, FloatArray], total: float) -> Joint:
 
 def plot_network(joints: list[Joint], path: str | Path) -> None:
     """Draw the network as arrows from parents to children, in the order of choice."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    kind = Path(path).suffix.lstrip(".").lower()
-    if kind not in ("png", "pdf", "svg"):
-        raise SettingError(f"plot file {str(path)!r} must end in .png, .pdf or .svg")
     graph = nx.DiGraph()
     for joint in joints:
         graph.add_node(joint.child)
@@ -122,23 +114,12 @@ def plot_network(joints: list[Joint], path: str | Path) -> None:
         for node in generation:
             graph.nodes[node]["layer"] = layer
     where = nx.multipartite_layout(graph, subset_key="layer", align="horizontal")
-    figure = Figure(figsize=(11, 1.2 * (1 + len(joints)) ** 0.9), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    axes.invert_yaxis()
-    nx.draw_networkx(
-        graph,
-        where,
-        ax=axes,
-        node_color="#dbe7f3",
-        node_size=1500,
-        font_size=8,
-        arrowsize=14,
-        edge_color="#34678f",
-        connectionstyle="arc3,rad=0.08",
-    )
-    axes.set_title("PrivBayes network: parents to children")
-    axes.set_axis_off()
-    show_as_written(figure)
-    with atomic_path(path) as partial:
-        figure.savefig(partial, format=kind, dpi=100)
+    with picture(path, 11, 1.2 * (1 + len(joints)) ** 0.9) as figure:
+        axes = figure.subplots()
+        axes.invert_yaxis()
+        nx.draw_networkx(
+            graph, where, ax=axes, node_color="#dbe7f3", node_size=1500, font_size=8, arrowsize=14,
+            edge_color="#34678f", connectionstyle="arc3,rad=0.08",
+        )  # fmt: skip
+        axes.set_title("PrivBayes network: parents to children")
+        axes.set_axis_off()

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from copula_shirley.evaluation.result import pair
 from copula_shirley.files.atomic import atomic_path
-from copula_shirley.trees import show_as_written
+from copula_shirley.trees import sheet, show_as_written
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart, and two more.
 COLOURS = (
@@ -35,15 +35,10 @@ MAPS = {"spearman_drift": "Spearman drift", "tvd2": "total variation of pairs"}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def sheet(width: float, height: float, title: str = "", layout: str | None = "constrained") -> Any:
-    """An empty figure; the object interface needs no display and no global state."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    figure = Figure(figsize=(width, height), layout=layout)  # type: ignore[arg-type]
-    FigureCanvasAgg(figure)
-    if title:
-        figure.suptitle(title, fontsize=11)
+def titled(width: float, height: float, title: str) -> Any:
+    """An empty figure with a title."""
+    figure = sheet(width, height)
+    figure.suptitle(title, fontsize=11)
     return figure
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from copula_shirley.evaluation.figures import coin, level, one_legend, plain, points, sheet
+from copula_shirley.evaluation.figures import coin, level, one_legend, plain, points, titled
 from copula_shirley.experiments.paper.coefficients import SHOWN_ROWS
 from copula_shirley.experiments.paper.printed import (
     COLOURS,
@@ -79,7 +79,7 @@ def draw_curves(
     """Six measures: means with intervals along an axis, and what the raw data get."""
     heading, labels = ticks
     datasets = {curve.dataset: curve.raw_colour for curve in curves}
-    figure = sheet(11.5, 7, "\n".join(filter(None, titles)))
+    figure = titled(11.5, 7, "\n".join(filter(None, titles)))
     for metric, axis in six_panels(figure, len(datasets) > 1).items():
         for i, curve in enumerate(curves):
             unit = raw_unit(scores, experiment, curve.dataset, metric, len(datasets))
@@ -231,7 +231,7 @@ def draw_overall(scores: Scores) -> Any | None:
     epsilons = ", ".join(map(epsilon_text, scores.epsilons("models")))
     note = f"bars from the lowest to the highest mean over epsilon ({epsilons}), line: mean of them"
     title = f"Figure 5.8: the generators over all epsilons\n{note}"
-    figure = sheet(11.5 if len(datasets) < 3 else 13, 7, title)
+    figure = titled(11.5 if len(datasets) < 3 else 13, 7, title)
     for metric, axis in six_panels(figure, len(datasets) > 1).items():
         plain(axis)
         axis.use_sticky_edges = False  # else the lowest bar is cut off
@@ -293,7 +293,7 @@ def draw_made(made: pd.DataFrame) -> Any:
     """Figure 5.9: every pair of the made set, histograms on the diagonal."""
     some = made.iloc[:SHOWN_ROWS]
     note = f"{len(some):,} of {len(made):,} rows; our recipe, see datasets.yaml"
-    figure = sheet(8, 8, f"Figure 5.9: the made set\n{note}")
+    figure = titled(8, 8, f"Figure 5.9: the made set\n{note}")
     for (i, j), axis in np.ndenumerate(figure.subplots(len(NAMES), len(NAMES), sharex="col")):
         down, across = NAMES[i], NAMES[j]
         if i == j:
@@ -320,7 +320,9 @@ def draw_drawn(made: pd.DataFrame, scatter: pd.DataFrame, epsilon: float) -> Any
     tables = {"made set": made.iloc[:SHOWN_ROWS]}
     tables |= {name: here[here["generator"] == name] for name in found}
     noise = "noise off" if np.isnan(epsilon) else f"epsilon {epsilon_text(epsilon)}"
-    figure = sheet(9, 1.55 * len(tables) + 1, f"Figure 5.10: rows drawn by the generators, {noise}")
+    figure = titled(
+        9, 1.55 * len(tables) + 1, f"Figure 5.10: rows drawn by the generators, {noise}"
+    )
     axes = figure.subplots(len(tables), 5, sharex=True, sharey="col", squeeze=False)
     for i, (name, table) in enumerate(tables.items()):
         colour = COLOURS[REAL] if i == 0 else colour_of(name, found)

@@ -21,6 +21,7 @@ from copula_shirley.evaluation import figures
 from copula_shirley.evaluation.result import pair
 from copula_shirley.experiments.report.lines import Line
 from copula_shirley.experiments.report.words import Measure, number
+from copula_shirley.trees import sheet
 
 #: Of each chart: what can be chosen, and what is shown first.
 CHOICES = {
@@ -105,7 +106,7 @@ class Charts:
         epsilons = sorted(
             {line.epsilon for line in own}, key=lambda e: math.inf if e is None else e
         )
-        figure = figures.sheet(5.4, 3.5, layout=None)
+        figure = sheet(5.4, 3.5, layout=None)
         axis = figure.add_axes((0.14, 0.14, 0.71, 0.83))
         figures.plain(axis, "epsilon")
         axis.set_ylabel(f"{measure.label} {measure.arrow}", fontsize=figures.SMALL)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from paper_frames import METRICS, all_metrics, lines, lost, models, ratios, scores
 
-from copula_shirley.evaluation.figures import inline, limits, points, save, sheet
+from copula_shirley.evaluation.figures import inline, limits, points, save
 from copula_shirley.experiments.paper import figures
 from copula_shirley.experiments.paper.figures import (
     dataset_of,
@@ -22,6 +22,7 @@ from copula_shirley.experiments.paper.figures import (
     draw_settings,
 )
 from copula_shirley.experiments.paper.printed import COLOURS, PANELS
+from copula_shirley.trees import sheet
 
 SPLITS = {"0.1": all_metrics(0.1), "0.5": all_metrics(0.2), "0.9": all_metrics(0.3)}
 
