@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 import pandas as pd
 
+from copula_shirley.experiments.estimates import Estimate, estimate
 from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX, reference
 from copula_shirley.experiments.paper.findings import (
     Answer,
@@ -19,7 +20,7 @@ from copula_shirley.experiments.paper.findings import (
     told,
 )
 from copula_shirley.experiments.paper.printed import PANELS, SHIRLEY, STRONG_ATTACK, epsilon_text
-from copula_shirley.experiments.paper.scores import Estimate, Scores, aligned, estimate, in_common
+from copula_shirley.experiments.paper.scores import Scores, aligned, in_common
 
 #: Experiments that vary a setting of COPULA-SHIRLEY; what is compared are the settings.
 SETTINGS = ("ratio", "encoders", "mechanisms", "truncation")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from copula_shirley.experiments.paper.scores import FEWEST_FOLDS, Estimate
+from copula_shirley.experiments.estimates import FEWEST_FOLDS, Estimate
 
 Answer = Literal["holds", "fails", "open"]
 Needs = Literal["all", "most", "one"]
@@ -46,7 +46,7 @@ def at_most(found: Estimate, margin: float, fails_above: float) -> Answer:
 
     Examples
     --------
-    >>> from copula_shirley.experiments.paper.scores import estimate
+    >>> from copula_shirley.experiments.estimates import estimate
     >>> at_most(estimate([0.0, 0.001, -0.001]), 0.02, 0.0)
     'holds'
     >>> at_most(estimate([0.0, 0.1, -0.1]), 0.02, 0.0)

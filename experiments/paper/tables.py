@@ -7,6 +7,7 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
+from copula_shirley.experiments.estimates import Estimate, estimate
 from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX, reference
 from copula_shirley.experiments.paper.printed import (
     COEFFICIENTS,
@@ -20,7 +21,7 @@ from copula_shirley.experiments.paper.printed import (
     epsilon_text,
     shown,
 )
-from copula_shirley.experiments.paper.scores import Estimate, Scores, estimate
+from copula_shirley.experiments.paper.scores import Scores
 
 
 def promises(

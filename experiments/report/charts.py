@@ -134,7 +134,7 @@ class Charts:
             own_means = [each.mean for each in found]
             figures.points(axis, places, own_means, (halves, halves), self.looks[name], i)
             tips[name] = [
-                f"{line_name(line)}\n{measure.label} {each.interval}"
+                f"{line.name}{line.at}\n{measure.label}: {each.told()}"
                 for line, each in zip(some, found, strict=True)
             ]
         return figures.inline(figure, salt, tips)
@@ -163,8 +163,9 @@ class Charts:
         """A heat map of pairs of columns for each metric."""
         names = self.names(line.dataset)
         for metric in BY_PAIR:
+            measure = self.measures.get(metric)
             found = self.means(line, metric, "pairs")
-            if found and len(names) > 1:
+            if measure and found and len(names) > 1:
                 rows = [
                     (a, [(b, found.get(pair(b, a), found.get(pair(a, b)))) for b in names[:i]])
                     for i, a in enumerate(names)
@@ -173,7 +174,11 @@ class Charts:
                 worst = sorted(flat, key=lambda each: -each[1])[:WORST]
                 most = self.largest(line.dataset, metric, "pairs")
                 html = self.template.pair_map(rows, worst, self.measures[metric], most, names)
-                yield "pair-map", [line.dataset, line_name(line), self.measures[metric].label], html
+                yield (
+                    "pair-map",
+                    [line.dataset, line.name + line.at, self.measures[metric].label],
+                    html,
+                )
 
     def margins(self, line: Line) -> Iterator[Piece]:
         """Bars of real and synthetic shares for each column."""
@@ -190,7 +195,7 @@ class Charts:
                 panels.append((name, cells, off, most))
         if panels:
             html = self.template.margins(panels, line.done[0]["run"])
-            yield "margin-grid", [line.dataset, line_name(line)], html
+            yield "margin-grid", [line.dataset, line.name + line.at], html
 
     def names(self, dataset: str) -> list[str]:
         """The columns of a data set."""
@@ -218,15 +223,8 @@ def _beside(axis: Any, real: float) -> None:
     axis.text(1.01, place, text, transform=axis.get_yaxis_transform(), va="center", fontsize=8)
 
 
-def line_name(line: Line) -> str:
-    """What a line is called where its data set is known."""
-    alone = line.reference and line.epsilon is None
-    return line.name if alone else f"{line.name}, epsilon {line.epsilon_text}"
-
-
 def _at(line: Line, epsilon: str) -> bool:
-    everywhere = line.reference and line.epsilon is None
-    return bool(everywhere) or line.epsilon_text == epsilon
+    return not line.at or line.epsilon_text == epsilon
 
 
 def _means(line: Line, metric: str, part: str) -> dict[str, float]:

@@ -2,97 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from copula_shirley.experiments.report.lines import Line
-from copula_shirley.experiments.report.words import guarantee
+from copula_shirley.experiments.report.lines import Line, Promise
 
 #: So many things are named in a line of a grouped table, the others are counted.
 NAMED = 4
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The label of one generator with one data set and epsilon."""
-
-    dataset: str
-    epsilon: str
-    sentence: str
-    summary: Mapping[str, str]
-    unprotected: int
+#: Said once where all settings of a generator stand alike.
+EVERYWHERE = {
+    "kept": "Claims epsilon and proves it",
+    "broken": "Claims epsilon and proves nothing",
+    "unknown": "Claims epsilon; we know of no proof",
+    "other": "Proves something else than it claims",
+    "none": "Claims nothing and proves nothing",
+}
 
 
 @dataclass(frozen=True)
 class Account:
-    """The ledger of one generator: in full for one setting, in short for all."""
+    """The ledger of one generator: in full for the first of its lines, in short for all."""
 
     name: str
-    mark: str
+    promise: Promise
     sentence: str
-    where: str
-    summary: Sequence[Sequence[str]]
+    lines: Sequence[Line]
     head: Sequence[str]
     spends: Sequence[Sequence[str]]
     unprotected: Sequence[Sequence[str]]
-    settings: Sequence[Setting]
 
 
 def accounts(lines: Sequence[Line]) -> list[Account]:
     """The ledgers of all generators with a finished run."""
     groups: dict[str, list[Line]] = {}
     for line in lines:
-        if line.privacy:
+        if line.promise:
             groups.setdefault(line.name, []).append(line)
     return [_account(name, group) for name, group in groups.items()]
 
 
 def _account(name: str, group: Sequence[Line]) -> Account:
-    first = group[0]
-    privacy = first.privacy
-    mark, sentence = _verdict(group)
-    head, lines = grouped_spends(privacy.get("spends") or [])
-    epsilon = "" if first.reference else f", epsilon {first.epsilon_text}"
-    return Account(
-        name,
-        mark,
-        sentence,
-        f"{first.dataset}{epsilon}",
-        [[str(word) for word in pair] for pair in privacy.get("summary", [])],
-        head,
-        lines,
-        [[_shortened(str(word)) for word in use] for use in privacy.get("unprotected", [])],
-        [_setting(line) for line in group],
-    )
-
-
-def _verdict(group: Sequence[Line]) -> tuple[str, str]:
-    """One sentence for all settings if they stand alike, else that of the first."""
-    marks = {_standing(line.privacy)[0] for line in group}
-    mark, sentence = _standing(group[0].privacy)
-    if len(group) == 1 or len(marks) > 1 or group[0].reference:
-        return mark, sentence
-    words = {
-        "kept": "Claims epsilon and proves it",
-        "broken": "Claims epsilon and proves nothing",
-        "unknown": "Claims epsilon; we know of no proof",
-        "other": "Proves something else than it claims",
-        "none": "Claims nothing and proves nothing",
-    }
-    return mark, f"{words[mark]}, on every data set and at every epsilon here."
-
-
-def _standing(privacy: Mapping[str, Any]) -> tuple[str, str]:
-    claimed, proved = (str(privacy.get(key) or "not stated") for key in ("claimed", "proved"))
-    return guarantee(claimed, proved)
-
-
-def _setting(line: Line) -> Setting:
-    summary = {str(key): str(text) for key, text in line.privacy.get("summary", [])}
-    uses = len(line.privacy.get("unprotected", []))
-    epsilon = "" if line.reference and line.epsilon is None else line.epsilon_text
-    return Setting(line.dataset, epsilon, _standing(line.privacy)[1], summary, uses)
+    promises = [line.promise for line in group if line.promise]
+    privacy, first = group[0].privacy, promises[0]
+    alike = len(group) > 1 and len({promise.mark for promise in promises}) == 1
+    sentence = first.sentence
+    if alike and not group[0].reference:
+        sentence = f"{EVERYWHERE[first.mark]}, on every data set and at every epsilon here."
+    unprotected = [
+        [_shortened(str(word)) for word in use] for use in privacy.get("unprotected", [])
+    ]
+    spends = grouped_spends(privacy.get("spends") or [])
+    return Account(name, first, sentence, group, *spends, unprotected)
 
 
 def grouped_spends(table: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:

@@ -10,21 +10,22 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata, t
+from scipy.stats import rankdata
 
+from copula_shirley.experiments.estimates import Estimate, estimate
+from copula_shirley.experiments.report.words import SIGNS, Row, guarantee
 from copula_shirley.experiments.run.store import figures_of
 
-Row = dict[str, Any]
 #: Generators that nobody competes with: the ceiling and the floor.
 REFERENCES = ("real", "uniform")
 #: Parts of a spec that stand beside the data set's name where they differ within a report.
 CONTEXT = {"rows": "{} rows", "folds": "{} folds", "unit": "unit {}", "profile": "{} classifiers"}
-LEVEL = 0.95
+SHOWN_VALUES = 12
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """The mean over folds and its t interval.
+class Score:
+    """A figure of a line.
 
     Parameters
     ----------
@@ -36,38 +37,55 @@ class Estimate:
 
     Examples
     --------
-    >>> estimate = Estimate((1.0, 2.0, 3.0))
-    >>> estimate.mean, round(estimate.half, 4)
-    (2.0, 2.4841)
-    >>> Estimate((1.0,)).half is None
-    True
+    >>> score = Score((1.0, 2.0, 3.0))
+    >>> score.mean, round(score.half, 4), Score((1.0,)).half is None
+    (2.0, 2.4841, True)
     """
 
     values: tuple[float, ...]
     runs: tuple[float, ...] = ()
 
+    @cached_property
+    def over_folds(self) -> Estimate:
+        """Mean and interval."""
+        return estimate(self.values)
+
     @property
     def mean(self) -> float:
         """Mean over folds."""
-        return float(np.mean(self.values))
+        return self.over_folds.mean
 
     @property
     def half(self) -> float | None:
         """Half the width of the 95 % interval; None for a single fold, which has none."""
-        n = len(self.values)
-        if n < 2:
-            return None
-        quantile = float(t.ppf((1 + LEVEL) / 2, n - 1))
-        return quantile * float(np.std(self.values, ddof=1)) / math.sqrt(n)
+        return self.over_folds.reach if self.over_folds.folds > 1 else None
+
+    def told(self, unit: str = "") -> str:
+        """Mean, interval and the values of the runs."""
+        found, runs = self.over_folds, self.runs or self.values
+        values = ", ".join(f"{value:.4g}" for value in runs[:SHOWN_VALUES])
+        values += ", …" if len(runs) > SHOWN_VALUES else ""
+        if found.folds < 2:
+            text = f"{found.mean:.6g}{unit}; one fold, no interval"
+            return f"{text}; {len(runs)} runs: {values}" if len(runs) > 1 else text
+        interval = f"95 % interval {found.low:.5g} to {found.high:.5g}; {found.folds} folds"
+        many = f", {len(runs)} runs" if len(runs) > found.folds else ""
+        return f"mean {found.mean:.6g}{unit}; {interval}{many}: {values}"
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a generator claims and what is proved, and how the one stands to the other."""
+
+    claimed: str
+    proved: str
+    mark: str
+    sentence: str
 
     @property
-    def interval(self) -> str:
-        """Mean and interval in words."""
-        half, folds = self.half, len(self.values)
-        if half is None:
-            return f"{self.mean:.6g} (one fold, no interval)"
-        ends = f"{self.mean - half:.5g} to {self.mean + half:.5g}"
-        return f"{self.mean:.6g} (95 % {ends}, {folds} folds)"
+    def sign(self) -> str:
+        """The mark as a sign."""
+        return SIGNS[self.mark]
 
 
 @dataclass(frozen=True)
@@ -110,7 +128,7 @@ class Line:
         return tuple(sorted(done, key=lambda row: (row["run"]["seed"], row["run"]["fold"])))
 
     @cached_property
-    def figures(self) -> dict[str, Estimate]:
+    def figures(self) -> dict[str, Score]:
         """Every figure by name, seconds and megabytes too."""
         values: dict[str, list[tuple[int, float]]] = {}
         for row in self.done:
@@ -124,14 +142,30 @@ class Line:
         """What the first finished run says of privacy."""
         return self.done[0].get("privacy", {}) if self.done else {}
 
+    @property
+    def promise(self) -> Promise | None:
+        """What it claims and proves; None if no run has finished."""
+        if not self.privacy:
+            return None
+        claimed, proved = (
+            str(self.privacy.get(key) or "not stated") for key in ("claimed", "proved")
+        )
+        return Promise(claimed, proved, *guarantee(claimed, proved))
 
-def _over_folds(runs: Sequence[tuple[int, float]]) -> Estimate:
+    @property
+    def at(self) -> str:
+        """Its epsilon as the end of a phrase; a reference has none."""
+        alone = self.reference and self.epsilon is None
+        return "" if alone else f", epsilon {self.epsilon_text}"
+
+
+def _over_folds(runs: Sequence[tuple[int, float]]) -> Score:
     """Seeds averaged within folds, from the fold and the value of each run."""
     folds: dict[int, list[float]] = {}
     for fold, value in runs:
         folds.setdefault(fold, []).append(value)
     means = (float(np.mean(some)) for some in folds.values())
-    return Estimate(tuple(means), tuple(value for _, value in runs))
+    return Score(tuple(means), tuple(value for _, value in runs))
 
 
 def lines_of(rows: Iterable[Row]) -> list[Line]:

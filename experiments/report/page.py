@@ -14,9 +14,9 @@ from markupsafe import Markup
 from copula_shirley.experiments.report.board import COSTS, board
 from copula_shirley.experiments.report.charts import Charts
 from copula_shirley.experiments.report.ledgers import accounts
-from copula_shirley.experiments.report.lines import Line, Row, lines_of, standings
+from copula_shirley.experiments.report.lines import Line, lines_of, standings
 from copula_shirley.experiments.report.troubles import complaints, origins, troubles
-from copula_shirley.experiments.report.words import DIRECTIONS, measures_of, number, short
+from copula_shirley.experiments.report.words import DIRECTIONS, Row, measures_of, number, short
 from copula_shirley.files.model_file import atomic_path
 
 HERE = Path(__file__).parent

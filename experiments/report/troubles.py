@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from copula_shirley.experiments.report.lines import Line, Row
+from copula_shirley.experiments.report.lines import Line
+from copula_shirley.experiments.report.words import Row
 
 #: Letters of all tracebacks together; with more of them each is cut to its end.
 MOST_LETTERS = 200_000
@@ -39,42 +40,28 @@ def troubles(lines: Sequence[Line]) -> list[Trouble]:
                 key = (line.name, row["status"], str(row.get("reason") or "no reason was given"))
                 groups.setdefault(key, []).append((line, row))
     letters = max(MOST_LETTERS // max(len(groups), 1), LEAST_LETTERS)
-    return [
-        Trouble(
-            name,
-            status,
-            STATUS_WORDS.get(status, status),
-            reason[:1000],
-            _end(str(some[0][1].get("traceback") or ""), letters),
-            [_where(line, row) for line, row in some[:NAMED]],
-            len(some),
-        )
-        for (name, status, reason), some in groups.items()
-    ]
-
-
-def _where(line: Line, row: Row) -> str:
-    epsilon = "" if line.reference else f", epsilon {line.epsilon_text}"
-    run = row["run"]
-    return f"{line.dataset}{epsilon}, fold {run['fold']}, seed {run['seed']}"
-
-
-def _end(text: str, letters: int) -> str:
-    return (
-        text
-        if len(text) <= letters
-        else f"[cut here; the result file has it all]\n…{text[-letters:]}"
-    )
+    found = []
+    for (name, status, reason), some in groups.items():
+        trace = str(some[0][1].get("traceback") or "")
+        if len(trace) > letters:
+            trace = f"[cut here; the result file has it all]\n…{trace[-letters:]}"
+        where = [
+            f"{line.dataset}{line.at}, fold {row['run']['fold']}, seed {row['run']['seed']}"
+            for line, row in some[:NAMED]
+        ]
+        words = STATUS_WORDS.get(status, status)
+        found.append(Trouble(name, status, words, reason[:1000], trace, where, len(some)))
+    return found
 
 
 def complaints(lines: Sequence[Line]) -> list[tuple[str, str, int]]:
     """What was odd about synthetic tables: generator and data set, complaint, number of runs."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for line in lines:
-        epsilon = "" if line.reference else f", epsilon {line.epsilon_text}"
-        for row in line.done:
-            for text in row.get("complaints", []):
-                counts[f"{line.name} on {line.dataset}{epsilon}", str(text)] += 1
+    counts = Counter(
+        (f"{line.name} on {line.dataset}{line.at}", str(text))
+        for line in lines
+        for row in line.done
+        for text in row.get("complaints", [])
+    )
     return [(who, text, count) for (who, text), count in counts.items()]
 
 
@@ -82,10 +69,9 @@ def complaints(lines: Sequence[Line]) -> list[tuple[str, str, int]]:
 class Origin:
     """Runs that share code, packages and machine."""
 
-    facts: Sequence[tuple[str, str]]
-    versions: Sequence[tuple[str, str]]
+    facts: Mapping[str, str]
+    versions: Mapping[str, str]
     dirty: bool | None
-    runs: int
 
 
 def origins(rows: Sequence[Row]) -> list[Origin]:
@@ -100,23 +86,18 @@ def origins(rows: Sequence[Row]) -> list[Origin]:
 
 def _origin(some: Sequence[Mapping[str, Any]]) -> Origin:
     source = some[0]
-    times = sorted(str(one["time"]) for one in some if one.get("time"))
-    dirty = source.get("dirty")
+    times = sorted(str(one["time"]) for one in some if one.get("time")) or ["not known"]
+    dirty, versions = source.get("dirty"), source.get("versions", {})
     tree = "files differed from the commit" if dirty else "as committed"
-    facts = [
-        ("runs", str(len(some))),
-        ("commit", str(source.get("commit") or "not known")),
-        ("working tree", "not known" if dirty is None else tree),
-        ("first run", times[0] if times else "not known"),
-        ("last run", times[-1] if times else "not known"),
-        ("Python", str(source.get("python", "not known"))),
-        ("system", str(source.get("system", "not known"))),
-        ("processor", f"{source.get('processor', 'not known')}, {source.get('cores', '?')} cores"),
-    ]
-    versions = [(str(name), str(text or "absent")) for name, text in _versions(source)]
-    return Origin(facts, versions, dirty, len(some))
-
-
-def _versions(source: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    versions = source.get("versions", {})
-    return list(versions.items()) if isinstance(versions, Mapping) else []
+    facts = {
+        "runs": str(len(some)),
+        "commit": str(source.get("commit") or "not known"),
+        "working tree": "not known" if dirty is None else tree,
+        "first run": times[0],
+        "last run": times[-1],
+        "Python": str(source.get("python", "not known")),
+        "system": str(source.get("system", "not known")),
+        "processor": f"{source.get('processor', 'not known')}, {source.get('cores', '?')} cores",
+    }
+    named = versions if isinstance(versions, Mapping) else {}
+    return Origin(facts, {str(n): str(text or "absent") for n, text in named.items()}, dirty)

@@ -3,55 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
 Row = dict[str, Any]
-#: Short heading and meaning of the metrics that we know.
-ABOUT = {
-    "ks": ("KS", "how far single columns are off (Kolmogorov-Smirnov distance, mean)"),
-    "tvd1": ("TVD 1", "how far single columns are off (total variation, mean)"),
-    "tvd2": ("TVD 2", "how far pairs of columns are off (total variation, mean)"),
-    "tvd3": ("TVD 3", "how far triples of columns are off (total variation, mean)"),
-    "spearman_drift": ("drift", "how far rank correlations are off (mean over pairs)"),
-    "spearman_drift_max": ("drift, worst", "how far the worst rank correlation is off"),
-    "spearman_drift_off_diagonal": ("drift, pairs", "drift without a column's pair with itself"),
-    "mcc_binary": ("MCC binary", "a classifier trained on synthetic rows, judged on real ones"),
-    "mcc_multiclass": ("MCC multi", "the same as MCC binary, for a target with several classes"),
-    "rmse": ("RMSE", "error of a regression trained on synthetic rows, judged on real ones"),
-    "detection_auc": ("detection", "can a classifier tell synthetic from real rows"),
-    "propensity_mse": ("pMSE", "how sure a classifier is when it tells synthetic from real rows"),
-    "coverage_means": ("cover means", "how often an interval from synthetic rows holds the mean"),
-    "coverage_coefficients": (
-        "cover coeff.",
-        "the same as cover means, for coefficients of a regression",
-    ),
-    "membership_hamming": (
-        "attack",
-        "right calls of an attack: was this row among the training rows?",
-    ),
-    "membership_hamming_max": (
-        "attack, max",
-        "the membership attack at its luckiest of 50 repetitions",
-    ),
-    "membership_hamming_all": (
-        "attack, all",
-        "the membership attack with every synthetic row: stronger",
-    ),
-    "membership_hamming_counting": (
-        "attack, count",
-        "the membership attack by counting close rows",
-    ),
-    "membership_euclidean": ("attack, Eucl.", "the membership attack by Euclidean distance"),
-    "membership_euclidean_max": ("attack, Eucl. max", "the same at its luckiest of 50 repetitions"),
-    "membership_euclidean_counting": (
-        "attack, Eucl. count",
-        "the same by counting the rows that are close",
-    ),
-    "attribute_inference": ("attribute", "guessing a secret: success beyond rows never seen"),
-    "singling_out": ("singling out", "describing one person: success beyond rows never seen"),
-    "validity": ("valid", "share of rows that fit the schema"),
-}
 ATTACKS = ("attribute_inference", "singling_out")
 #: How a direction is shown and read.
 DIRECTIONS = {
@@ -60,6 +19,8 @@ DIRECTIONS = {
     "0.5": ("→.5", ".5 is a coin: no more than that is best"),
     "none": ("", "a description, not ranked"),
 }
+#: How a claim stands to its proof: the sign before what is proved.
+SIGNS = {"kept": "✓", "broken": "✗", "unknown": "?", "other": "≠", "none": ""}
 
 
 @dataclass(frozen=True)
@@ -70,18 +31,29 @@ class Measure:
     label: str
     about: str
     better: str
-    arrow: str
-    attack: bool
     bounds: tuple[float | None, float | None] = (None, None)
+
+    @property
+    def arrow(self) -> str:
+        """Its direction as a sign."""
+        return DIRECTIONS[self.better][0]
+
+    @property
+    def attack(self) -> bool:
+        """Whether it says how well an attack went."""
+        return self.better == "0.5" or self.name in ATTACKS
 
     @property
     def tip(self) -> str:
         """Name, meaning and direction."""
         return f"{self.name}: {self.about or self.label}; {DIRECTIONS[self.better][1]}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for the charts."""
-        return {**asdict(self), "tip": self.tip}
+
+@cache
+def known_metrics() -> dict[str, tuple[str, str]]:
+    """Short heading and meaning of the metrics that we know."""
+    file = Path(__file__).with_name("metrics.yaml")
+    return msgspec.yaml.decode(file.read_bytes(), type=dict[str, tuple[str, str]])
 
 
 def measures_of(rows: Iterable[Row]) -> dict[str, Measure]:
@@ -90,12 +62,10 @@ def measures_of(rows: Iterable[Row]) -> dict[str, Measure]:
     for row in rows:
         for name, figure in row.get("figures", {}).items():
             if name not in found:
-                label, about = ABOUT.get(name, (name.replace("_", " "), ""))
+                label, about = known_metrics().get(name, (name.replace("_", " "), ""))
                 better = figure["better"] if figure["better"] in DIRECTIONS else "none"
-                attack = better == "0.5" or name in ATTACKS
                 low, high = figure.get("bounds") or (None, None)
-                arrow = DIRECTIONS[better][0]
-                found[name] = Measure(name, label, about, better, arrow, attack, (low, high))
+                found[name] = Measure(name, label, about, better, (low, high))
     return found
 
 
@@ -134,10 +104,8 @@ def seconds(value: float) -> str:
     >>> seconds(0.0312), seconds(2.66), seconds(75.2), seconds(7300)
     ('0.03 s', '2.7 s', '75 s', '2.0 h')
     """
-    if value < 1:
-        return f"{value:.2f} s"
     if value < 10:
-        return f"{value:.1f} s"
+        return f"{value:.2f} s" if value < 1 else f"{value:.1f} s"
     return f"{value:.0f} s" if value < 3600 else f"{value / 3600:.1f} h"
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from paper_frames import lines, lost, models, ratios, scores
 
+from copula_shirley.experiments.estimates import estimate
 from copula_shirley.experiments.paper.claims import Verdict, claims, decide, verdicts
 from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX, reference
 from copula_shirley.experiments.paper.comparators import Claim
@@ -17,7 +18,7 @@ from copula_shirley.experiments.paper.document import verdict_table
 from copula_shirley.experiments.paper.findings import Finding, Needs, Status, above, at_most, judged
 from copula_shirley.experiments.paper.gather import read
 from copula_shirley.experiments.paper.printed import STRONG_ATTACK
-from copula_shirley.experiments.paper.scores import Scores, estimate, prepared
+from copula_shirley.experiments.paper.scores import Scores, prepared
 from copula_shirley.experiments.paper.tables import table_5_1, table_5_2
 
 RESULTS = Path(__file__).parents[2] / "experiments" / "results"

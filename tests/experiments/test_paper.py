@@ -12,6 +12,7 @@ from paper_frames import lines, lost, models, scores
 
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.datasets import load_dataset
+from copula_shirley.experiments.estimates import estimate
 from copula_shirley.experiments.paper import printed
 from copula_shirley.experiments.paper.coefficients import (
     PAIRS,
@@ -21,7 +22,7 @@ from copula_shirley.experiments.paper.coefficients import (
     with_coefficients,
 )
 from copula_shirley.experiments.paper.gather import read, write_csv
-from copula_shirley.experiments.paper.scores import Scores, estimate, paired, prepared
+from copula_shirley.experiments.paper.scores import Scores, paired, prepared
 from copula_shirley.experiments.paper.tables import (
     failures,
     origins,

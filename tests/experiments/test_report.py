@@ -21,9 +21,9 @@ from rich.console import Console
 
 from copula_shirley.experiments.cli.display import print_leaderboard
 from copula_shirley.experiments.report import charts, render, write_report
-from copula_shirley.experiments.report.board import board, exactly
+from copula_shirley.experiments.report.board import board
 from copula_shirley.experiments.report.ledgers import grouped_spends
-from copula_shirley.experiments.report.lines import Estimate, lines_of, standings
+from copula_shirley.experiments.report.lines import Score, lines_of, standings
 from copula_shirley.experiments.report.words import measures_of
 from copula_shirley.files.model_file import ArtefactError
 
@@ -94,7 +94,7 @@ def better() -> dict[str, str]:
 
 def test_the_interval_by_hand() -> None:
     # Student's t with 2 degrees of freedom has its 97.5 % point at 4.302653
-    estimate = Estimate((0.1, 0.2, 0.6))
+    estimate = Score((0.1, 0.2, 0.6))
     deviation = math.sqrt((0.2**2 + 0.1**2 + 0.3**2) / 2)
     assert estimate.mean == pytest.approx(0.3)
     assert estimate.half == pytest.approx(4.302653 * deviation / math.sqrt(3), rel=1e-6)
@@ -106,23 +106,23 @@ def test_seeds_of_a_fold_are_averaged_first() -> None:
     estimate = lines_of(rows)[0].figures["ks"]
     assert estimate.values == pytest.approx((0.2, 0.4, 0.6)) and estimate.mean == pytest.approx(0.4)
     assert estimate.half == pytest.approx(4.302653 * 0.2 / math.sqrt(3), rel=1e-6)
-    assert "3 folds, 4 runs: 0.1, 0.4, 0.6, 0.3" in exactly(estimate)
+    assert "3 folds, 4 runs: 0.1, 0.4, 0.6, 0.3" in estimate.told()
 
 
 def test_seeds_of_one_fold_have_no_interval() -> None:
     rows = [row(seed=seed, figures={"ks": 0.1 * (seed + 1)}) for seed in range(3)]
     estimate = lines_of(rows)[0].figures["ks"]
     assert estimate.half is None
-    assert exactly(estimate) == "0.2; one fold, no interval; 3 runs: 0.1, 0.2, 0.3"
+    assert estimate.told() == "0.2; one fold, no interval; 3 runs: 0.1, 0.2, 0.3"
     page = Page(render(rows, "seeds"))
     assert "one fold" in page.words and "±" not in page.words
 
 
 def test_one_run_has_no_interval_and_says_so() -> None:
-    assert Estimate((0.3,)).half is None
+    assert Score((0.3,)).half is None
     page = Page(render([row()], "one"))
     assert "one fold" in page.words and "±" not in page.words
-    assert "KS 0.1 (one fold, no interval)" in page.pieces["use-chart", "made", "KS ↓"]
+    assert "KS: 0.1; one fold, no interval" in page.pieces["use-chart", "made", "KS ↓"]
 
 
 def test_ranks_by_hand() -> None:
@@ -180,8 +180,11 @@ def test_what_is_claimed_and_what_is_proved_stand_side_by_side(whole: Whole) -> 
     measures = measures_of(rows)
     entries = {entry.line.name: entry for entry in board(lines, measures, {})}
     shirley, vine = entries["Shirley"], entries["Vine"]
-    assert (shirley.claimed, shirley.proved, shirley.mark) == ("epsilon 1", "nothing", "broken")
-    assert (vine.proved, vine.mark) == ("epsilon 1", "kept")
+    found = [entry.line.promise for entry in (shirley, vine)]
+    assert [(p.claimed, p.proved, p.mark, p.sign) for p in found if p] == [
+        ("epsilon 1", "nothing", "broken", "✗"),
+        ("epsilon 1", "epsilon 1", "kept", "✓"),
+    ]
     words = whole[1].words
     assert "Claims epsilon and proves nothing, on every data set" in words
     assert "they are raw" in words
@@ -315,7 +318,7 @@ def test_every_choice_has_its_piece(whole: Whole) -> None:
     curve = pieces["use-chart", "made", "KS ↓"]
     # two generators at two epsilons, with a tip each, and the names of those that failed
     assert curve.count('class="point"') == 4
-    assert "Vine, epsilon 0.1\nKS 0.11 (95 % 0.085159 to 0.13484, 3 folds)" in unescape(curve)
+    assert "Vine, epsilon 0.1\nKS: mean 0.11; 95 % interval 0.085159 to" in unescape(curve)
     assert curve.count("(no figures)") == 3
     assert "↓ 0.010" not in curve and "real rows" in curve
     assert "↑ 0.900" in pieces["attack-chart", "made", "attack, all →.5"]  # off the scale
