@@ -207,7 +207,7 @@ class Generator(Settings, ABC):
         if schema is None:
             found.append(
                 "without a schema kinds, bounds and categories are read off the rows: write one "
-                "with 'shirley schema', review it and name it with --schema"
+                "with 'shirley draft', review it and name it with --schema"
             )
         if schema is not None and schema.person and schema.person_provenance == "drafted":
             found.append(
@@ -227,6 +227,10 @@ class Generator(Settings, ABC):
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
         """The dtype in which the model stores a column; it must not betray a private one."""
         return domain.storage(column, series)
+
+    def plan(self, schema: Schema, n: int) -> Any:
+        """What a fit to n rows would ask, cost and be worth; no row is read."""
+        raise SettingError(f"a {self.name} model cannot be planned, a private-vine model can")
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """What was learnt, as tables for people; none by default."""

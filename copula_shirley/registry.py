@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from copula_shirley.errors import SettingError
-from copula_shirley.generator import find_generator
+from copula_shirley.generator import Generator, find_generator, generators
 
 
 @cache
@@ -27,6 +27,21 @@ def find_class(use: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
+def make_generator(name: str, settings: Mapping[str, Any]) -> Generator:
+    """An unfitted generator of this package's kind, whose rows may be published.
+
+    An epsilon is left out for a generator that has none.
+    """
+    kind = find_generator(name)
+    if not kind.publishable:
+        raise SettingError(
+            f"model ({name!r}) holds the rows themselves; nothing is published of it"
+        )
+    given = {k: v for k, v in settings.items() if k != "epsilon" or k in kind.setting_names()}
+    check_settings(name, kind.modern(given))
+    return kind(**given)
+
+
 def takes(function: Callable[..., Any], name: str) -> bool:
     """Whether a parameter of that name can be given."""
     parameters = _parameters(function) or {}
@@ -41,7 +56,20 @@ def check_settings(use: str, settings: Iterable[str]) -> None:
     for name in settings:
         if name not in parameters:
             known = ", ".join(parameters) or "none"
-            raise SettingError(f"{name} is no setting of {use!r}; it has {known}")
+            raise SettingError(
+                f"{name} is no setting of {use!r}; it has {known}{_who_has(name, use)}"
+            )
+
+
+def _who_has(setting: str, but: str) -> str:
+    """Which other generator has a setting, in words; those that cannot be imported are left out."""
+    for name in generators():
+        try:
+            if name != but and takes(find_class(name), setting):
+                return f"; {setting} is one of {name!r}"
+        except ImportError:
+            continue
+    return ""
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, Parameter] | None:

@@ -16,14 +16,8 @@ import pandas as pd
 import typer
 from rich.table import Column, Table
 
-from copula_shirley.cli.terminal import (
-    assignment,
-    check_apart,
-    messages,
-    plain,
-    progress_bars,
-    screen,
-)
+from copula_shirley.cli.options import assignment
+from copula_shirley.cli.terminal import messages, plain, progress_bars, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.comparison import TASKS
 from copula_shirley.evaluation.figures import plot_evaluation
@@ -31,6 +25,7 @@ from copula_shirley.evaluation.metrics.registry import evaluate, verdict
 from copula_shirley.evaluation.result import jsonable
 from copula_shirley.files.model_file import atomic_path
 from copula_shirley.generator import load
+from copula_shirley.publish.outputs import check_apart
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Schema
 

@@ -1,26 +1,23 @@
-"""What the commands share: where they print, their progress bars, which files they refuse."""
+"""Where commands print, and their progress bars."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from json import dumps
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
-from copula_shirley.errors import SettingError
 from copula_shirley.files.texts import one_line
+from copula_shirley.lazy import LazyModule
+
+if TYPE_CHECKING:
+    from rich import progress, table
+else:
+    progress, table = LazyModule("rich.progress"), LazyModule("rich.table")
 
 #: Results go to the screen, everything about them to the error stream.
 screen = Console()
@@ -42,14 +39,34 @@ def alarm(text: str) -> None:
     messages.print(text, style="bold red", markup=False, soft_wrap=True)
 
 
+def print_json(value: Any) -> None:
+    """Print a result for other programs."""
+    sys.stdout.write(dumps(value, indent=2) + "\n")
+
+
+def print_table(
+    title: str,
+    head: Iterable[str],
+    lines: Iterable[Iterable[object]],
+    to: Console = screen,
+) -> None:
+    """Print a table of texts."""
+    shown = table.Table(*head, title=title, show_header=any(head))
+    for line in lines:
+        shown.add_row(*map(plain, line))
+    to.print(shown)
+
+
 @contextmanager
-def progress_bars(quiet: bool, *extra: Any) -> Iterator[Progress]:
+def progress_bars(quiet: bool, *extra: Any) -> Iterator[progress.Progress]:
     """Bars on the error stream, if it is a terminal."""
-    columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), *extra]
-    with Progress(
-        *columns,
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+    with progress.Progress(
+        progress.SpinnerColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        *extra,
+        progress.TimeElapsedColumn(),
+        progress.TimeRemainingColumn(),
         console=messages,
         disable=quiet or not messages.is_terminal,
         transient=True,  # so that an error stays one line
@@ -57,20 +74,9 @@ def progress_bars(quiet: bool, *extra: Any) -> Iterator[Progress]:
         yield bars
 
 
-def check_apart(inputs: Sequence[Path | None], outputs: Sequence[Path | None]) -> None:
-    """Refuse to write over what is read, or two results into one file."""
-    taken = {os.path.realpath(path) for path in inputs if path}
-    for path in outputs:
-        if path is None:
-            continue
-        if os.path.realpath(path) in taken:
-            raise SettingError(f"output ({str(path)!r}) must be another file than the others")
-        taken.add(os.path.realpath(path))
-
-
-def assignment(option: str, text: str) -> tuple[str, str]:
-    """The two sides of ``name=value``."""
-    name, equals, value = text.partition("=")
-    if not equals or not name.strip():
-        raise SettingError(f"{option} ({text!r}) must be name=value")
-    return name.strip(), value
+@contextmanager
+def progress_told(quiet: bool) -> Iterator[Callable[[str, float], None]]:
+    """A bar as a callback, which is told a stage and the share of the work that is done."""
+    with progress_bars(quiet) as bars:
+        bar = bars.add_task("", total=1.0)
+        yield lambda stage, share: bars.update(bar, description=plain(stage), completed=share)

@@ -41,6 +41,7 @@ from copula_shirley.private_vine.domain import (
     undeclared,
 )
 from copula_shirley.private_vine.model import FittedVine
+from copula_shirley.private_vine.plan import Plan, plan_of
 from copula_shirley.private_vine.stages import REVISION, Problem, learn
 from copula_shirley.private_vine.vine import Edge
 from copula_shirley.rows.memory import MemoryRows
@@ -363,6 +364,19 @@ class PrivateVine(Generator):
 
         return evidence(self)
 
+    def plan(self, schema: Schema, n: int) -> Plan:
+        """What a fit to n rows would ask, cost and be worth; no row is read.
+
+        Examples
+        --------
+        >>> from copula_shirley import Column
+        >>> schema = Schema(tuple(Column(name, "integer", minimum=0, maximum=9) for name in "abc"))
+        >>> planned = PrivateVine(epsilon=1.0).plan(schema, 10_000)
+        >>> round(float(planned.stages["share"].sum()), 9)
+        1.0
+        """
+        return plan_of(self, schema, n)
+
     # -- for people --------------------------------------------------------------------
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -424,6 +438,13 @@ class PrivateVine(Generator):
         """The fitted vine: margins, pair copulas, tilt."""
         self._check_fitted()
         return self._model
+
+
+def plan(
+    schema: Schema, n: int, epsilon: float | None = 1.0, delta: float = 1e-9, **settings: Any
+) -> Plan:
+    """The plan of ``PrivateVine(epsilon, delta, **settings)``; see ``PrivateVine.plan``."""
+    return PrivateVine(epsilon, delta, **settings).plan(schema, n)
 
 
 def _with_columns(schema: Schema, columns: Mapping[str, Column]) -> Schema:

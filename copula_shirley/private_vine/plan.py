@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,11 @@ from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import Choice, Distances, Queries, Query
 from copula_shirley.measure.transcript import Answer
 from copula_shirley.private_vine.domain import SHARE, closed
-from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.private_vine.stages import learn
 from copula_shirley.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from copula_shirley.private_vine.generator import PrivateVine
 
 #: Seconds of a fit, measured on one core of an ordinary server (experiments.benchmarks.private_vine
 #: scaling): to begin with, for each pair of columns, and for each row and column.
@@ -77,24 +79,12 @@ class Plan:
         }
 
 
-def plan(
-    schema: Schema, n: int, epsilon: float | None = 1.0, delta: float = 1e-9, **settings: Any
-) -> Plan:
-    """Plan a fit of ``PrivateVine(epsilon, delta, **settings)`` to n rows of a schema.
-
-    Examples
-    --------
-    >>> from copula_shirley import Column
-    >>> schema = Schema(tuple(Column(name, "integer", minimum=0, maximum=9) for name in "abc"))
-    >>> planned = plan(schema, 10_000, epsilon=1.0)
-    >>> round(float(planned.stages["share"].sum()), 9)
-    1.0
-    """
+def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
+    """Plan a fit of a model to n rows of a schema."""
     if not isinstance(schema, Schema):
         raise SettingError(f"schema ({type(schema).__name__}) must be a Schema")
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
         raise SettingError(f"n ({n!r}) must be a positive whole number of rows")
-    model = PrivateVine(epsilon, delta, **settings)
     model._check_settings(schema)
     model._check_bought(schema)
     schema = closed(schema)

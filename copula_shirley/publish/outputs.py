@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from copula_shirley.errors import SettingError
 from copula_shirley.files.model_file import atomic_paths
 from copula_shirley.publish.signatures import read_private_key, signature_path, write_signature
 from copula_shirley.rows.tables import is_table
@@ -99,3 +101,14 @@ def written_with_cards(
             partials[cards:],
             key,
         )
+
+
+def check_apart(inputs: Sequence[Path | None], outputs: Sequence[Path | None]) -> None:
+    """Refuse to write over what is read, or two results into one file."""
+    taken = {os.path.realpath(path) for path in inputs if path}
+    for path in outputs:
+        if path is None:
+            continue
+        if os.path.realpath(path) in taken:
+            raise SettingError(f"output ({str(path)!r}) must be another file than the others")
+        taken.add(os.path.realpath(path))

@@ -7,13 +7,13 @@ stop on it; 0 that it is consistent or that the audit is inconclusive; 2 that th
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from inspect import getsourcefile
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,14 +21,8 @@ import typer
 from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
-from copula_shirley.cli.terminal import (
-    assignment,
-    check_apart,
-    messages,
-    plain,
-    progress_bars,
-    screen,
-)
+from copula_shirley.cli.options import Json, settings_of
+from copula_shirley.cli.terminal import messages, plain, print_json, progress_bars, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit.audit import (
     DEFAULT_RELATION,
@@ -49,9 +43,9 @@ from copula_shirley.evaluation.audit.neighbours import Pair
 from copula_shirley.evaluation.audit.pairs import DEFAULT_PAIRS, PAIRS, read_pair
 from copula_shirley.evaluation.audit.runs import SAMPLE_ROWS
 from copula_shirley.files.model_file import atomic_path
-from copula_shirley.files.strict_yaml import load_yaml
 from copula_shirley.generator import generators
 from copula_shirley.privacy.ledger import Budget
+from copula_shirley.publish.outputs import check_apart
 from copula_shirley.registry import check_settings, find_class, takes
 from copula_shirley.schema.schema import Schema
 
@@ -85,7 +79,7 @@ class Maker:
         except (OSError, TypeError):
             source = b""
         digest = hashlib.sha256(source).hexdigest()[:16]
-        return f"{self.use} {json.dumps(self.settings, sort_keys=True, default=str)} {digest}"
+        return f"{self.use} {dumps(self.settings, sort_keys=True, default=str)} {digest}"
 
 
 def maker(use: str, settings: dict[str, Any], offered: dict[str, Any]) -> Maker:
@@ -137,10 +131,13 @@ def audit_generator(
     jobs: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Of the audit; each fit has one of its own.")] = 0,
     secure: Annotated[bool, typer.Option(help="Fit without seeds, as for a release.")] = False,
-    folder: Annotated[
+    results: Annotated[
         Path | None, typer.Option(help="Keep the runs there, and go on with those that are.")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--json", help="All figures, as JSON.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="JSON with all figures.")
+    ] = None,
+    json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the JSON.")] = False,
 ) -> None:
     """Test a generator's privacy claim on neighbouring tables; exit code 1 if it is refuted."""
@@ -148,7 +145,7 @@ def audit_generator(
     files = [*(tables or ()), schema]
     check_apart(files, [output])
     Budget(epsilon, delta or 0.0)  # refuses what is no claim
-    given = dict(_setting(text) for text in setting or ())
+    given = settings_of(setting)
     offered = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "threads": 1}
     make = maker(generator, given, offered)
     _check(tables, schema, pair, rows, jobs, seed)
@@ -173,26 +170,23 @@ def audit_generator(
             jobs=jobs or os.cpu_count() or 1,
             secure=secure,
             rows=rows,
-            folder=folder,
+            folder=results,
             name=generator,
             identity=make.identity,
             progress=lambda done, total: bars.update(bar, completed=done, total=total),
         )
         result.about["settings"] = make.settings
         if written:
-            text = json.dumps(result.to_dict(), indent=2, allow_nan=False)
+            text = dumps(result.to_dict(), indent=2, allow_nan=False)
             written.write_text(text + "\n", encoding="utf-8")
-    if not quiet:
+    if json:
+        print_json(result.to_dict())
+    elif not quiet:
         show(result)
         if output:
             messages.print(f"Figures written to {plain(output)}", soft_wrap=True)
     if result.refuted:
         raise typer.Exit(1)
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    name, value = assignment("--set", text)
-    return name.replace("-", "_"), load_yaml(value)
 
 
 def _check(

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from copula_shirley.cli.terminal import assignment, messages, plain, screen
+from copula_shirley.cli.options import epsilon_of, settings_of
+from copula_shirley.cli.terminal import messages, plain, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import print_leaderboard
 from copula_shirley.experiments.cli.experiments import (
@@ -26,7 +27,6 @@ from copula_shirley.experiments.report import write_report
 from copula_shirley.experiments.run.store import Store, tidy
 from copula_shirley.experiments.specs import Grid
 from copula_shirley.files.model_file import atomic_path
-from copula_shirley.files.strict_yaml import load_yaml
 
 #: Who is protected: a row (or person) more or less. The same for all, or epsilons do not compare.
 NEIGHBOURS = {"neighbours": "add-remove"}
@@ -84,8 +84,7 @@ def benchmark(
         raise SettingError(f"--first ({first}) must be from 1 to the number of folds ({folds})")
     check_output(output)
     sys.path.insert(0, str(Path.cwd()))  # where the user's module is
-    own = dict(assignment("--set", text) for text in settings or ())
-    shared = {name.replace("-", "_"): load_yaml(value) for name, value in own.items()}
+    shared = settings_of(settings)
     entries: dict[str, Any] = {}
     for use in generators or ():
         find_candidate(use)  # what cannot be had shows before anything runs
@@ -101,7 +100,9 @@ def benchmark(
             "title": "Benchmark",
             "datasets": dataset or ["randhie"],
             "generators": entries,
-            "epsilons": [_epsilon(text) for text in epsilon or ["1"]],
+            "epsilons": [
+                "off" if (e := epsilon_of(text)) is None else e for text in epsilon or ["1"]
+            ],
             "folds": folds,
             "only_folds": None if first is None else list(range(first)),
             "seeds": list(range(seeds)),
@@ -133,14 +134,3 @@ def label_of(use: str) -> str:
     ('MyGenerator', 'adapter')
     """
     return use.partition(":")[2] if ":" in use else Path(use).stem
-
-
-def _epsilon(text: str) -> float | str:
-    if text.lower() in ("off", "none"):
-        return "off"
-    try:
-        return float(text)
-    except ValueError:
-        raise SettingError(
-            f"epsilon ({text!r}) must be a number above 0, or 'off'; name it again for a second one"
-        ) from None

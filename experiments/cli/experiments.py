@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from copula_shirley.cli.terminal import check_apart, messages, note, plain, screen
+from copula_shirley.cli.terminal import messages, note, plain, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import (
     Display,
@@ -32,6 +32,7 @@ from copula_shirley.experiments.run.store import STATUSES, Row, Store, tidy
 from copula_shirley.experiments.run.supervise import Limits
 from copula_shirley.experiments.specs import Grid, Run
 from copula_shirley.files.model_file import atomic_path
+from copula_shirley.publish.outputs import check_apart
 
 app = typer.Typer(no_args_is_help=True, help="Run a grid of generators, data sets and epsilons.")
 

@@ -42,16 +42,14 @@ def reproduce(
             help="Classifiers: thesis (512 trees of depth 64) or light; that of the size."
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")] = Path(
-        "reproduction"
-    ),
+    folder: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("reproduction"),
     drawn_from: Annotated[
         Path | None,
         typer.Option("--from", help="Draw from this results.csv of an earlier time; run nothing."),
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(help="Folder with a folder of results per experiment; OUTPUT/results."),
+        typer.Option(help="Folder with a folder of results per experiment; FOLDER/results."),
     ] = None,
     no_run: Annotated[
         bool, typer.Option("--no-run", help="Draw from the runs that have ended; run nothing.")
@@ -71,13 +69,13 @@ def reproduce(
             f"dataset ({sets[0]!r}) must be left out for multivariate, which is about the made set "
             "of table 5.2; name the other experiments in a command of their own"
         )
-    check_folder(output)
+    check_folder(folder)
     if drawn_from is not None:
         frame, rows = read(drawn_from)
-        _tell(write_all(narrowed(frame, chosen, sets), rows, output))
+        _tell(write_all(narrowed(frame, chosen, sets), rows, folder))
         return
     grids = {name: grid_of(name, size, sets, profile) for name in chosen}
-    place = results or output / "results"
+    place = results or folder / "results"
     stores = {name: Store(place / name) for name in chosen}
     if not no_run:
         for name, grid in grids.items():
@@ -85,7 +83,7 @@ def reproduce(
                 messages.print(f"[bold]{escape(grid.title)}[/]", highlight=False)
             make(grid, stores[name], jobs=jobs, again=again, quiet=quiet)
     frame, rows = gather(grids, stores)
-    _tell(write_all(frame, rows, output))
+    _tell(write_all(frame, rows, folder))
     ended = [row for name in chosen for row in stores[name].rows(grids[name].runs())]
     if not quiet:
         print_failures([row for row in ended if row["status"] != "skipped"], messages)
@@ -119,15 +117,15 @@ def known_datasets(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def check_folder(output: Path) -> None:
+def check_folder(folder: Path) -> None:
     """Refuse a file where a folder is to be, before anything runs."""
-    if output.exists() and not output.is_dir():
-        raise SettingError(f"output ({str(output)!r}) must be a folder, and is a file")
+    if folder.exists() and not folder.is_dir():
+        raise SettingError(f"folder ({str(folder)!r}) must be a folder, and is a file")
     try:
-        output.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = error.strerror or error
-        raise SettingError(f"output ({str(output)!r}) cannot be made: {reason}") from None
+        raise SettingError(f"folder ({str(folder)!r}) cannot be made: {reason}") from None
 
 
 def _tell(path: Path) -> None:

@@ -24,11 +24,11 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "words",
     [
-        "schema t.csv -o t.csv",
-        "fit t.csv --model copula-shirley --encoder ordinal -o t.csv",
-        "fit t.csv --schema s.yaml --model copula-shirley --encoder ordinal -o s.yaml",
-        "synthesize t.csv --model copula-shirley --encoder ordinal -o ./t.csv",
-        "synthesize t.csv --model copula-shirley --encoder ordinal -o out.csv --save-model out.csv",
+        "draft t.csv -o t.csv",
+        "fit t.csv --model copula-shirley --set encoder=ordinal -o t.csv",
+        "fit t.csv --schema s.yaml --model copula-shirley --set encoder=ordinal -o s.yaml",
+        "synthesize t.csv --model copula-shirley --set encoder=ordinal -o ./t.csv",
+        "synthesize t.csv --model uniform -o out.csv --save-model out.csv",
     ],
 )
 def test_inputs_are_never_overwritten(

@@ -112,7 +112,7 @@ def test_what_a_draft_leaves_open_is_bought(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One odd text in a column of numbers is one missing value and changes no other row."""
-    assert shirley(monkeypatch, "schema data.csv -o draft.yaml") == 0
+    assert shirley(monkeypatch, "draft data.csv -o draft.yaml") == 0
     draft = Path("draft.yaml").read_text(encoding="utf-8")
     known = draft.replace("provenance: drafted", "provenance: private")
     Path("draft.yaml").write_text(known, encoding="utf-8")
@@ -135,7 +135,7 @@ def test_what_a_draft_leaves_open_is_bought(
 def test_a_drafted_schema_is_called_unprotected(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert shirley(monkeypatch, "schema data.csv -o draft.yaml") == 0
+    assert shirley(monkeypatch, "draft data.csv -o draft.yaml") == 0
     words = "fit data.csv --schema draft.yaml -q -o model.shirley --accept-unproved"
     assert shirley(monkeypatch, words) == 0
     capsys.readouterr()
@@ -163,11 +163,11 @@ def test_a_plan_reads_no_row(
         ("plan schema.yaml -n 10 --epsilon 0", "epsilon (0.0)"),
         ("plan schema.yaml -n 10 --target shoe", "target ('shoe')"),
         ("plan absent.yaml -n 10", "absent.yaml"),
-        (f"{FIT} --encoder woe", "--model copula-shirley"),
-        (f"{FIT} --domain public", "domain ('public')"),
+        (f"{FIT} --set encoder=woe", "encoder is one of 'copula-shirley'"),
+        (f"{FIT} --domain public", "'--domain': 'public' is not one of"),
         (f"{FIT} --delta 1", "delta (1.0)"),
-        ("fit data.csv -o m.shirley", "schema (None)"),
-        ("fit data.csv --domain measured -o m.shirley", "schema (None)"),
+        ("fit data.csv -o m.shirley", "without a schema"),
+        ("fit data.csv --domain measured -o m.shirley", "without a schema"),
     ],
 )
 def test_wrong_words(

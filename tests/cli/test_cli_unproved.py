@@ -50,7 +50,7 @@ def shirley(
 
 
 def drafted(shirley: Shirley) -> str:
-    code, text, errors = shirley("schema data.csv")
+    code, text, errors = shirley("draft data.csv")
     assert code == 0 and "--person patient_no" not in text
     assert "consider --person email" in errors and "email" in errors and "secret" not in errors
     Path("schema.yaml").write_text(text, encoding="utf-8")
@@ -121,9 +121,12 @@ def test_what_is_accepted_is_red_also_when_quiet(shirley: Shirley) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("--epsilon none", "epsilon none draws no noise"),
-        ("--model copula-shirley --encoder ordinal --epsilon 0.1", "proves nothing at any epsilon"),
-        ("--model copula-shirley --accounting honest --set encoder=ordinal", "at any epsilon"),
+        ("--epsilon off", "epsilon none draws no noise"),
+        (
+            "--model copula-shirley --set encoder=ordinal --epsilon 0.1",
+            "proves nothing at",
+        ),
+        ("--model copula-shirley --set accounting=honest --set encoder=ordinal", "at any epsilon"),
     ],
 )
 def test_methods_that_prove_nothing_need_the_flag(shirley: Shirley, words: str, why: str) -> None:
@@ -146,7 +149,7 @@ def test_methods_that_prove_nothing_need_the_flag(shirley: Shirley, words: str, 
 
 
 def test_drafted_rows_of_a_person_need_the_flag(shirley: Shirley) -> None:
-    text = shirley("schema data.csv --person patient_no")[1]
+    text = shirley("draft data.csv --person patient_no")[1]
     known = text.replace("provenance: drafted", "provenance: declared, source: codebook", 1)
     assert Schema.from_yaml(known).person_source == "codebook"
     draft = Schema.from_yaml(text)

@@ -335,7 +335,7 @@ def unread() -> int:
 
 @pytest.mark.parametrize(
     "words",
-    ["schema data.csv", "inspect model.shirley", "inspect model.shirley --json", "--help"],
+    ["draft data.csv", "inspect model.shirley", "inspect model.shirley --json", "--help"],
 )
 @pytest.mark.parametrize("stream", [full, unread])
 def test_output_that_cannot_be_written(
@@ -352,7 +352,7 @@ def test_output_that_cannot_be_written(
     tally.survived()
 
 
-@pytest.mark.parametrize("words", ["schema data.csv", "sample model.shirley -n 5 -o out.csv"])
+@pytest.mark.parametrize("words", ["draft data.csv", "sample model.shirley -n 5 -o out.csv"])
 def test_closed_streams(folder: Path, words: str, tally: Tally) -> None:
     """The file that is written must not become the closed stream."""
     done = Command(folder, words.split(), first=close_streams).ended()
@@ -373,16 +373,16 @@ def close_streams() -> None:
 @pytest.mark.parametrize(
     "shell",
     [
-        "schema data.csv | head -1 > /dev/null; exit ${PIPESTATUS[0]}",
-        "schema data.csv | true; exit ${PIPESTATUS[0]}",
-        "schema data.csv > /dev/full",
+        "draft data.csv | head -1 > /dev/null; exit ${PIPESTATUS[0]}",
+        "draft data.csv | true; exit ${PIPESTATUS[0]}",
+        "draft data.csv > /dev/full",
         "inspect model.shirley --json > /dev/full",
         "inspect model.shirley > /dev/full",
         "inspect model.shirley | true; exit ${PIPESTATUS[0]}",
-        "schema data.csv >&-",
+        "draft data.csv >&-",
         "inspect model.shirley >&- 2>&-",
         "sample model.shirley -n 5 -o out.csv <&- >&- 2>&-",
-        "schema data.csv < /dev/null 2> /dev/full",
+        "draft data.csv < /dev/null 2> /dev/full",
         "--help | true; exit ${PIPESTATUS[0]}",
     ],
 )

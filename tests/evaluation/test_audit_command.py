@@ -33,7 +33,7 @@ def figures(folder: Path) -> Any:
 
 
 def test_a_true_claim_has_exit_code_0(run: Audit, tmp_path: Path) -> None:
-    words = ("--box", "white", "--json", "out.json", "--seed", 3, "--runs", 400)
+    words = ("--box", "white", "-o", "out.json", "--seed", 3, "--runs", 400)
     done = run(NOISY, *FAST[2:], *words)
     assert done.code == 0
     assert "consistent (up to what this audit can see)" in done.out
@@ -60,7 +60,7 @@ def test_an_audit_without_power_says_what_to_do(run: Audit) -> None:
 
 
 def test_a_refuted_claim_has_exit_code_1_and_its_file(run: Audit, tmp_path: Path) -> None:
-    words = ("--set", "factor=0.05", *FAST, "--epsilon", 0.5, "--json", "out.json", "--quiet")
+    words = ("--set", "factor=0.05", *FAST, "--epsilon", 0.5, "-o", "out.json", "--quiet")
     assert run(NOISY, *words, "--box", "white") == Outcome(1, "", "")
     found = figures(tmp_path)
     assert found["verdict"] == "claim refuted" and found["lower_bound"] > 0.5
@@ -74,7 +74,7 @@ def test_a_claim_by_the_word_of_the_user(run: Audit) -> None:
 
 
 def test_our_own_generators_by_name(run: Audit, tmp_path: Path) -> None:
-    words = ("--neighbours", "add-remove", "--set", "mechanism=geometric", "--json", "out.json")
+    words = ("--neighbours", "add-remove", "--set", "mechanism=geometric", "-o", "out.json")
     assert run("dp-histogram", "--runs", 40, *FAST[2:], *words).code == 0
     found = figures(tmp_path)
     assert found["claim"]["relation"] == "add-remove"
@@ -82,7 +82,7 @@ def test_our_own_generators_by_name(run: Audit, tmp_path: Path) -> None:
 
 
 def test_runs_are_kept_in_a_folder(run: Audit, tmp_path: Path) -> None:
-    words = (*FAST[2:], "--runs", 40, "--box", "white", "--folder", "kept", "--json", "out.json")
+    words = (*FAST[2:], "--runs", 40, "--box", "white", "--results", "kept", "-o", "out.json")
 
     def files() -> dict[Path, int]:
         return {p: p.stat().st_mtime_ns for p in (tmp_path / "kept").rglob("*.gz")}
@@ -108,7 +108,7 @@ OWN = ("--tables", "a.csv", "b.csv", "--schema", "s.yaml")
 
 def test_tables_of_the_user(run: Audit, tmp_path: Path) -> None:
     pair_of_files(tmp_path, 40)
-    words = ("--set", "factor=0.05", "--runs", 60, "--jobs", 1, "--json", "out.json", *OWN)
+    words = ("--set", "factor=0.05", "--runs", 60, "--jobs", 1, "-o", "out.json", *OWN)
     assert run(NOISY, *words, "--box", "white").code == 1
     assert figures(tmp_path)["pairs"] == ["tables"]
     (tmp_path / "out.json").unlink()
@@ -142,6 +142,6 @@ def test_tables_of_the_user(run: Audit, tmp_path: Path) -> None:
 def test_wrong_words_are_one_line_and_no_file(
     run: Audit, tmp_path: Path, words: list[str], message: str
 ) -> None:
-    done = run(*words, "--json", "out.json")
+    done = run(*words, "-o", "out.json")
     assert message in done.refusal() and done.out == ""
     assert not list(tmp_path.glob("*out.json*"))

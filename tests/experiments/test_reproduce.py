@@ -102,7 +102,7 @@ def test_drawing_again_from_the_csv_gives_the_same_files(
     first, second = tmp_path / "first", tmp_path / "second"
     write_all(narrowed(frame, ["ratio", "runtime", "encoders"], []), NO_ROWS, first)
     assert (first / "figures" / "figure_5_1.svg").is_file()
-    code, _ = call("--from", str(first / "results.csv"), "-o", str(second))
+    code, _ = call("--from", str(first / "results.csv"), "--folder", str(second))
     assert code == 0
     assert everything(first) == everything(second)
 
@@ -144,16 +144,16 @@ def test_errors_are_told_before_anything_runs(
     words: list[str], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SettingError, match=message):
-        call(*words, "-o", str(tmp_path / "out"))
+        call(*words, "--folder", str(tmp_path / "out"))
 
 
 def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "out"
     file.write_text("mine", encoding="utf-8")
     with pytest.raises(SettingError, match="must be a folder, and is a file"):
-        call("ratio", "-o", str(file))
+        call("ratio", "--folder", str(file))
     with pytest.raises(SettingError, match="cannot be made: Not a directory"):
-        call("ratio", "-o", str(file / "below"))
+        call("ratio", "--folder", str(file / "below"))
     assert file.read_text(encoding="utf-8") == "mine"
 
 
@@ -165,7 +165,7 @@ def test_a_csv_of_something_else_is_refused(content: str, message: str, tmp_path
     file = tmp_path / "other.csv"
     file.write_bytes(content.encode("latin-1"))
     with pytest.raises(SettingError, match=message):
-        call("--from", str(file), "-o", str(tmp_path / "out"))
+        call("--from", str(file), "--folder", str(tmp_path / "out"))
 
 
 def test_data_sets_replace_those_of_the_grid_but_not_the_made_set() -> None:
@@ -186,7 +186,7 @@ def test_from_runs_to_the_document(
         return replace(grid, generators=entries, epsilons=(1.0,), rows=200, datasets=sets)
 
     monkeypatch.setattr(command, "grid_of", small)
-    words = ["-o", str(tmp_path), "--quiet", "--jobs", "1"]
+    words = ["--folder", str(tmp_path), "--quiet", "--jobs", "1"]
     code, output = call("runtime", "multivariate", *words)
     assert code == 0 and "reproduction.md" in output
     frame, rows = read(tmp_path / "results.csv")

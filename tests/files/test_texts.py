@@ -204,7 +204,7 @@ def test_every_command_prints_what_is_allowed_in_lines_of_its_own(tmp_path: Path
         f"{fit} m.shirley",
         "inspect m.shirley --plot m.png",
         "verify m.shirley",
-        f"{fit} one.shirley --model copula-shirley --encoder onehot --families gaussian",
+        f"{fit} one.shirley --model copula-shirley --set encoder=onehot --set families=gaussian",
         "inspect one.shirley --plot one.png",
         f"{fit} bayes.shirley --model privbayes --set degree=1",
         "inspect bayes.shirley --plot bayes.png",

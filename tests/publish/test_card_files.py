@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from card_models import SCHEMA, edited, fitted, rows
 
-from copula_shirley import load
+from copula_shirley import load, tasks
 from copula_shirley.cli import main as cli
 from copula_shirley.files.digest import file_sha256
 from copula_shirley.files.model_file import atomic_paths
@@ -111,7 +111,7 @@ def test_an_interrupt_while_rows_are_drawn_leaves_nothing(monkeypatch: pytest.Mo
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "write_table", interrupt)
+    monkeypatch.setattr(tasks, "write_table", interrupt)
     before = listing()
     assert shirley(monkeypatch, f"synthesize {WORDS} -o c.csv") == 130
     assert listing() == before
@@ -159,9 +159,9 @@ def test_inspect_shows_the_card(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fitted("private-vine").save("m.shirley")
-    assert shirley(monkeypatch, "inspect m.shirley --card card.html") == 0
+    assert shirley(monkeypatch, "inspect m.shirley -o card.html") == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Privacy card" in shown and "no attacker finds more than 7.6%" in shown
     assert read_page(Path("card.html"))[0].file == AboutFile("m.shirley", file_sha256("m.shirley"))
     assert shirley(monkeypatch, "verify m.shirley --card card.html") == 0
-    assert shirley(monkeypatch, "inspect m.shirley --json --card card.html") == 2
+    assert shirley(monkeypatch, "inspect m.shirley --json -o card.html") == 2

@@ -74,7 +74,7 @@ def test_what_was_signed_fits(
     said = json.loads(capsys.readouterr().out)
     assert said["signed_with"] == "key.pem.pub" and "signed with the key" in said["conclusion"]
     assert "signature says only who signed" in " ".join(said["not_shown"])
-    words = "verify a.csv --model m.shirley --public-key key.pem.pub"
+    words = "verify a.csv --from m.shirley --public-key key.pem.pub"
     assert shirley(monkeypatch, words) == 0
     Path("m.shirley.sig").unlink()  # the key is asked of both
     assert shirley(monkeypatch, words) == 1

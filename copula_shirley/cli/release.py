@@ -1,0 +1,180 @@
+"""From a table to a release: ``shirley draft``, ``plan``, ``fit``, ``sample``, ``synthesize``."""
+
+from __future__ import annotations
+
+import sys
+from math import isnan
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from copula_shirley import tasks
+from copula_shirley.cli.look import label_lines
+from copula_shirley.cli.options import (
+    DATA,
+    OUTPUT,
+    AcceptUnproved,
+    Data,
+    Delta,
+    Domain,
+    Epsilon,
+    EscapeFormulas,
+    Given,
+    Json,
+    Missing,
+    Model,
+    ModelFile,
+    Neighbours,
+    NoCard,
+    Quiet,
+    Rows,
+    Seed,
+    Settings,
+    Sign,
+    TableFile,
+    Target,
+    epsilon_of,
+    option,
+    settings_of,
+    takes_order,
+)
+from copula_shirley.cli.terminal import (
+    alarm,
+    messages,
+    note,
+    plain,
+    print_json,
+    print_table,
+    progress_told,
+    screen,
+)
+from copula_shirley.files.texts import one_line
+from copula_shirley.registry import make_generator
+
+
+def draft(
+    data: Data,
+    output: Annotated[Path | None, option(OUTPUT, "--output", "-o", help="YAML to write.")] = None,
+    person: Annotated[str | None, option(DATA, help="Column that says whose row it is.")] = None,
+    missing: Missing = None,
+) -> None:
+    """Draft a schema from a table, for review; it is printed unless -o is given."""
+    schema, notes = tasks.draft(data, output, person=person, missing=missing or ())
+    for text in notes:
+        note(text)
+    if output is None:
+        sys.stdout.write(schema.to_yaml())
+    else:
+        messages.print(f"Draft written to {plain(output)}; review it before you rely on it.")
+
+
+def plan(
+    schema_file: Annotated[Path, typer.Argument(help="Declared domain (YAML).")],
+    rows: Annotated[int, typer.Option("--rows", "-n", help="About how many rows there are.")],
+    epsilon: Epsilon = "1",
+    delta: Delta = None,
+    neighbours: Neighbours = None,
+    domain: Domain = None,
+    model: Model = tasks.DEFAULT_MODEL,
+    target: Target = None,
+    settings: Settings = None,
+    json: Json = False,
+) -> None:
+    """Show what a fit will measure, at which price and noise; reads no row."""
+    options = {"delta": delta, "neighbours": neighbours, "domain": domain, "target": target}
+    given = {"epsilon": epsilon_of(epsilon), **settings_of(settings, **options)}
+    planned = tasks.plan(schema_file, rows, make_generator(model, given))
+    if json:
+        print_json(planned.to_dict())
+        return
+    stages = planned.stages
+    lines = ([_figure(cell) for cell in line] for line in stages.itertuples(index=False))
+    print_table(planned.budget, stages.columns, lines)
+    for text in [*planned.notes, planned.effort]:
+        screen.print(plain(text), soft_wrap=True)
+
+
+@takes_order
+def fit(
+    order: tasks.Order,
+    output: Annotated[Path, option(OUTPUT, "--output", "-o", help="Model file to write.")],
+    no_card: NoCard = False,
+    sign: Sign = None,
+    quiet: Quiet = False,
+) -> None:
+    """Fit a generator to a table and save it."""
+    with progress_told(quiet) as progress:
+        done = tasks.fit(order, tasks.Output(output, None, not no_card, sign), progress)
+    _tell(done, "Model", output, quiet)
+
+
+def sample(
+    model: ModelFile,
+    output: TableFile,
+    rows: Rows = None,
+    given: Given = None,
+    seed: Seed = None,
+    no_card: NoCard = False,
+    sign: Sign = None,
+    escape_formulas: EscapeFormulas = False,
+    accept_unproved: AcceptUnproved = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw synthetic rows from a saved model; that costs no privacy, as often as one likes."""
+    with progress_told(quiet) as progress:
+        done = tasks.sample(
+            model,
+            tasks.Output(output, None, not no_card, sign, escape_formulas),
+            rows,
+            given=given or (),
+            random_state=seed,
+            accept_unproved=accept_unproved,
+            progress=progress,
+        )
+    _tell(done, "Synthetic rows", output, quiet, label=False)
+
+
+@takes_order
+def synthesize(
+    order: tasks.Order,
+    output: TableFile,
+    rows: Rows = None,
+    given: Given = None,
+    save_model: Annotated[Path | None, option(OUTPUT, help="Keep the fitted model here.")] = None,
+    no_card: NoCard = False,
+    sign: Sign = None,
+    escape_formulas: EscapeFormulas = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fit a generator and draw synthetic rows in one go."""
+    where = tasks.Output(output, save_model, not no_card, sign, escape_formulas)
+    with progress_told(quiet) as progress:
+        done = tasks.synthesize(order, where, rows, given=given or (), progress=progress)
+    _tell(done, "Synthetic rows", output, quiet)
+
+
+def _tell(done: tasks.Done, what: str, output: Path, quiet: bool, label: bool = True) -> None:
+    """Say how it went, and in red where nothing is proved, also when told to be quiet."""
+    if not quiet:
+        for text in done.notes:
+            note(text)
+        for text in done.warnings:
+            messages.print(f"[yellow]warning:[/] {plain(text)}", soft_wrap=True)
+        if done.ledger is not None:
+            where, ledger = plain(done.ledger.path), done.ledger
+            messages.print(f"Releases: {ledger.total} of {ledger.cap} in {where}", soft_wrap=True)
+        if label:
+            print_table("Privacy label", ("", ""), label_lines(done.generator), to=messages)
+        messages.print(plain(f"{what} written to {output}"))
+    if done.unproved:
+        alarm(
+            f"NOT PROTECTED: nothing is proved about the privacy of {one_line(str(output))}: "
+            f"{'; '.join(done.unproved)}. Treat it as the rows themselves."
+        )
+
+
+def _figure(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
+    return "" if cell is None or isnan(cell) else f"{cell:.4g}"

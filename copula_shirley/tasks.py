@@ -1,0 +1,436 @@
+"""What people ask for, without a terminal: draft, plan, fit, sample, synthesize, inspect, verify.
+
+The command line and the page are faces of these. Each task checks all it can before it reads rows
+or spends anything, tells its progress to a callback, and gives back what came of it; what is wrong
+with the input is a ``ShirleyError``. Files are written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, overload
+
+import pandas as pd
+
+from copula_shirley.errors import PrivacyWarning, SettingError
+from copula_shirley.files.model_file import atomic_path
+from copula_shirley.generator import Generator, Progress, RandomState, load
+from copula_shirley.privacy.card import Card
+from copula_shirley.publish.outputs import check_apart, with_cards, written_with_cards
+from copula_shirley.publish.pages import write_page
+from copula_shirley.publish.releases import ReleaseLedger
+from copula_shirley.publish.verify import verify_file as verify
+from copula_shirley.registry import make_generator
+from copula_shirley.rows.tables import check_extension, read_table
+from copula_shirley.rows.writing import formulas, write_table
+from copula_shirley.schema.conditions import given_from_texts
+from copula_shirley.schema.draft import draft_notes
+from copula_shirley.schema.schema import Schema
+
+__all__ = [
+    "Done",
+    "Order",
+    "Output",
+    "draft",
+    "fit",
+    "inspect",
+    "plan",
+    "sample",
+    "synthesize",
+    "synthesize_table",
+    "verify",
+]
+
+DEFAULT_MODEL = "private-vine"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a generator shall learn from, and how.
+
+    Attributes
+    ----------
+    generator : Generator
+        Unfitted, with its settings.
+    data : Path or DataFrame
+        The rows: a table, or a .csv or .parquet file, which is opened once.
+    schema : Path, Schema or None
+        The public domain. Without one it is drafted from the rows, and nothing is proved.
+    missing : tuple of str
+        Texts that stand for a missing value in a CSV file.
+    show_values : bool
+        Whether errors may quote private values.
+    releases : Path or None
+        Release ledger in which the cost is reserved before a row is read.
+    accept_unproved : bool
+        Go on although nothing is proved about privacy.
+    """
+
+    generator: Generator
+    data: Path | pd.DataFrame
+    schema: Path | Schema | None = None
+    missing: tuple[str, ...] = ()
+    show_values: bool = False
+    releases: Path | None = None
+    accept_unproved: bool = False
+
+    @cached_property
+    def declared(self) -> Schema | None:
+        """The schema, read if it is a file."""
+        return Schema.read(self.schema) if isinstance(self.schema, Path) else self.schema
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Files that are read."""
+        return [p for p in (self.data, self.schema, self.releases) if isinstance(p, Path)]
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a result is written, and what is written beside it.
+
+    Attributes
+    ----------
+    path : Path
+        The model, or the table (.csv or .parquet).
+    model : Path or None
+        Of a table: where the model is kept, too.
+    card : bool
+        Write a privacy card beside each file.
+    sign : Path or None
+        Private key with which files and cards are signed.
+    escape_formulas : bool
+        A quote before texts of a CSV file that a spreadsheet would run.
+    """
+
+    path: Path
+    model: Path | None = None
+    card: bool = True
+    sign: Path | None = None
+    escape_formulas: bool = False
+
+    @property
+    def files(self) -> list[Path]:
+        """The results: table or model first."""
+        return [self.path] if self.model is None else [self.path, self.model]
+
+    def check_apart(self, inputs: Sequence[Path]) -> None:
+        """Refuse to write over what is read, or two results into one file."""
+        key = [] if self.sign is None else [self.sign]
+        check_apart([*inputs, *key], with_cards(self.files, not self.card, self.sign))
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a task.
+
+    Attributes
+    ----------
+    generator : Generator
+        Fitted.
+    unproved : list of str
+        Why nothing is proved about its privacy; empty if something is.
+    notes : list of str
+        What deserves a look.
+    warnings : list of str
+        Where claim and proof differ.
+    ledger : ReleaseLedger or None
+        The releases so far, this one included.
+    """
+
+    generator: Generator
+    unproved: list[str]
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    ledger: ReleaseLedger | None = None
+
+
+def silent(stage: str, share: float) -> None:
+    """Tell no progress."""
+
+
+# -- the tasks ---------------------------------------------------------------------
+
+
+def draft(
+    data: Path,
+    output: Path | None = None,
+    *,
+    person: str | None = None,
+    missing: Sequence[str] = (),
+) -> tuple[Schema, list[str]]:
+    """Draft a schema from a table, and note what to look at. It reads rows: a draft is private."""
+    check_apart([data], [output])
+    table = read_table(data, missing=missing)
+    schema = Schema.draft(table, person=person)
+    if output is not None:
+        with atomic_path(output) as partial:
+            partial.write_text(schema.to_yaml(), encoding="utf-8")
+    return schema, draft_notes(table, schema)
+
+
+def plan(schema: Path | Schema, rows: int, generator: Generator) -> Any:
+    """What a fit to so many rows will measure, at which price and noise. It reads no row."""
+    declared = Schema.read(schema) if isinstance(schema, Path) else schema
+    return generator.plan(declared, rows)
+
+
+def fit(order: Order, output: Output, progress: Progress = silent) -> Done:
+    """Fit a generator and save it; spends what its settings say."""
+    output.check_apart(order.inputs)
+    with written_with_cards(output.files, not output.card, output.sign) as files:
+        done = fitted(order, output.path.name, progress)
+        done.generator.save(files.paths[0])
+        files.add_cards(done.generator)
+    return done
+
+
+def sample(
+    model: Path,
+    output: Output,
+    rows: int | None = None,
+    *,
+    given: Sequence[str] = (),
+    random_state: RandomState = None,
+    accept_unproved: bool = False,
+    progress: Progress = silent,
+) -> Done:
+    """Draw rows from a saved model; that costs no privacy, as often as one likes."""
+    check_extension(output.path)
+    output.check_apart([model])
+    generator = load(model)
+    done = Done(generator, why_unproved(generator))
+    check_proved(done.unproved, accept_unproved)
+    with written_with_cards(output.files, not output.card, output.sign) as files:
+        wanted = given_from_texts(given, generator.schema_)
+        draw(generator, rows, files.paths[0], output, wanted, random_state, progress)
+        files.add_cards(generator, given)
+    return replace(done, notes=formula_notes(generator, output))
+
+
+def synthesize(
+    order: Order,
+    output: Output,
+    rows: int | None = None,
+    *,
+    given: Sequence[str] = (),
+    progress: Progress = silent,
+) -> Done:
+    """Fit a generator and draw rows in one go; spends what its settings say."""
+    check_extension(output.path)
+    if rows is not None and rows < 0:
+        raise SettingError(f"rows ({rows}) must be 0 or more")
+    output.check_apart(order.inputs)
+    if given and order.declared is not None:  # what can be wrong shows before the fit
+        given_from_texts(given, order.declared)
+    with written_with_cards(output.files, not output.card, output.sign) as files:
+        done = fitted(order, output.path.name, progress)
+        if output.model is not None:
+            done.generator.save(files.paths[1])
+        wanted = given_from_texts(given, done.generator.schema_)
+        draw(done.generator, rows, files.paths[0], output, wanted, None, progress)
+        files.add_cards(done.generator, given)
+    return replace(done, notes=done.notes + formula_notes(done.generator, output))
+
+
+@overload
+def synthesize_table(
+    table: pd.DataFrame,
+    schema: Schema | None = None,
+    epsilon: float | None = 1.0,
+    *,
+    return_model: Literal[True],
+    **options: Any,
+) -> tuple[pd.DataFrame, Generator]: ...
+
+
+@overload
+def synthesize_table(
+    table: pd.DataFrame,
+    schema: Schema | None = None,
+    epsilon: float | None = 1.0,
+    *,
+    return_model: Literal[False] = False,
+    **options: Any,
+) -> pd.DataFrame: ...
+
+
+def synthesize_table(
+    table: pd.DataFrame,
+    schema: Schema | None = None,
+    epsilon: float | None = 1.0,
+    *,
+    model: str = DEFAULT_MODEL,
+    rows: int | None = None,
+    given: Mapping[str, Any] | None = None,
+    accept_unproved: bool = False,
+    return_model: bool = False,
+    **settings: Any,
+) -> pd.DataFrame | tuple[pd.DataFrame, Generator]:
+    """Synthetic rows like those of a table: the first line of a newcomer.
+
+    Parameters
+    ----------
+    table : DataFrame
+    schema : Schema
+        The public domain; without one nothing is proved. ``Schema.draft(table)`` writes a draft.
+    epsilon : float or None
+        The privacy budget; None draws no noise, and nothing is proved.
+    model : str
+        Name of the generator.
+    rows : int, optional
+        By default about as many as the table has.
+    given : mapping, optional
+        Conditions on columns, as in ``Generator.sample``.
+    accept_unproved : bool
+        Go on although nothing is proved about privacy; without it that is a ``SettingError``.
+    return_model : bool
+        Give the fitted generator, too: it has the card and the ledger, can be saved, and draws
+        further rows at no cost.
+    **settings
+        Of the generator, such as ``delta=1e-6`` or ``target="income"``.
+
+    Returns
+    -------
+    DataFrame, or DataFrame and Generator
+
+    Examples
+    --------
+    >>> from copula_shirley import Column, synthesize
+    >>> schema = Schema((Column("age", "integer", minimum=0, maximum=120),))
+    >>> table = pd.DataFrame({"age": [30, 41, 52] * 50})
+    >>> synthetic, model = synthesize(table, schema, epsilon=2.0, rows=5, return_model=True)
+    >>> len(synthetic), str(model.ledger_.proved)
+    (5, 'epsilon 2, delta 1e-09')
+    """
+    generator = make_generator(model, {"epsilon": epsilon, **settings})
+    done = fitted(Order(generator, table, schema, accept_unproved=accept_unproved), "", silent)
+    for text in done.warnings:
+        warnings.warn(text, PrivacyWarning, stacklevel=2)
+    synthetic = done.generator.sample(rows, given=given)
+    return (synthetic, done.generator) if return_model else synthetic
+
+
+def inspect(
+    model: Path, plot: Path | None = None, card: Path | None = None
+) -> tuple[Generator, Card]:
+    """A saved model and its card; draws its vine and writes the card as a page if asked to."""
+    check_apart([model], [plot, card])
+    generator = load(model)
+    found = generator.card()
+    if plot is not None:
+        generator.plot(plot)
+    if card is not None:
+        with atomic_path(card) as partial:
+            write_page(partial, found, model.name, model)
+    return generator, found
+
+
+# -- their parts -------------------------------------------------------------------
+
+
+def fitted(order: Order, what: str, progress: Progress) -> Done:
+    """Read, check and fit; what is wrong with the input shows before the fit starts.
+
+    With a release ledger the cost is reserved before a row is read, under the name ``what``.
+    """
+    if order.releases is None:
+        done = _fit_table(order, order.generator.fit, progress)
+        check_proved(done.unproved, order.accept_unproved)
+        return done
+    if order.declared is None:
+        raise SettingError(
+            "schema (None) must be named (--schema): a release ledger needs a declared domain"
+        )
+    ledger = ReleaseLedger.open(order.releases)
+    with ledger.reserve(order.generator, order.declared, what) as reservation:
+        done = _fit_table(
+            order, lambda table, _, progress: reservation.fit(table, progress=progress), progress
+        )
+    return replace(done, ledger=ledger)
+
+
+def _fit_table(order: Order, fit_to: Callable[..., Generator], progress: Progress) -> Done:
+    generator, notes = order.generator, []
+    check_proved(generator.unproved(order.declared), order.accept_unproved)
+    if order.declared is not None:
+        generator._check_settings(order.declared)
+        generator._check_bought(order.declared)
+    progress("fit: read", 0.0)
+    table = order.data
+    if isinstance(table, Path):
+        table = read_table(table, order.declared, order.missing)
+    schema = order.declared
+    if schema is None:
+        schema = Schema.draft(table)
+        generator._check_settings(schema)
+        notes = draft_notes(table, schema)
+    known = tuple(c for c in schema if c.name not in generator._to_buy(schema))
+    if known:
+        schema.check_columns(table)
+        part = replace(schema, columns=known, left_out=())
+        kept = [c.name for c in known] + ([part.person] if part.person else [])
+        on_unknown = generator.on_unknown
+        part.validate(table[kept], on_unknown=on_unknown, show_values=order.show_values)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", PrivacyWarning)
+        fit_to(table, schema, progress=lambda stage, share: progress(f"fit: {stage}", share))
+    said = [str(warning.message) for warning in caught]
+    return Done(generator, why_unproved(generator), notes, said)
+
+
+def draw(
+    generator: Generator,
+    rows: int | None,
+    path: Path,
+    output: Output,
+    given: Mapping[str, Any],
+    random_state: RandomState,
+    progress: Progress,
+) -> None:
+    """Write drawn rows, chunk by chunk."""
+    total, drawn = max(generator.n_rows_ if rows is None else rows, 1), 0
+
+    def count(n: int) -> None:
+        nonlocal drawn
+        drawn += n
+        progress(f"sample: {drawn:,} of {total:,} rows", drawn / total)
+
+    chunks = generator.sample_chunks(rows, random_state=random_state, given=given)
+    kind = check_extension(output.path)
+    write_table(path, chunks, kind, count, escape_formulas=output.escape_formulas)
+
+
+def check_proved(reasons: Sequence[str], accepted: bool) -> None:
+    """Refuse a release of which nothing is proved, unless its maker says that he knows."""
+    if reasons and not accepted:
+        raise SettingError(
+            f"nothing would be proved about privacy: {'; '.join(reasons)}. To write it all the "
+            "same, for nobody but who may see the rows, add --accept-unproved (in Python: "
+            "accept_unproved=True)"
+        )
+
+
+def why_unproved(generator: Generator) -> list[str]:
+    """Why nothing is proved of a fitted model; empty if something is."""
+    ledger = generator.ledger_
+    if ledger.proved is not None:
+        return []
+    uses = dict.fromkeys(f"{use.stage}: {use.why}" for use in ledger.unprotected)
+    replayed = ["its noise was recorded or replayed by a test"]
+    return generator.unproved(generator.schema_) or list(uses) or replayed
+
+
+def formula_notes(generator: Generator, output: Output) -> list[str]:
+    """Say so if a spreadsheet would run what a CSV file holds; declared texts are public."""
+    plain_csv = check_extension(output.path) == "csv" and not output.escape_formulas
+    found = formulas(generator.schema_) if plain_csv else []
+    return [
+        f"column {name!r} has texts that a spreadsheet would run as formulas "
+        "(they begin with = + - @, tab or CR); --escape-formulas puts a quote before them"
+        for name in found[:1]
+    ]
