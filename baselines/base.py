@@ -15,7 +15,6 @@ from copula_shirley.errors import SettingError
 from copula_shirley.generator import Generator
 from copula_shirley.privacy.ledger import ALL_ROWS, NEIGHBOURS, Budget, Ledger, check_epsilon
 from copula_shirley.privacy.mechanisms import NumpyNoise, check_mechanism
-from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
 
@@ -121,6 +120,6 @@ class Baseline(Generator):
         return getattr(self, "_public_rows", rows)
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
-        return domain.private_storage(column)
+        return column.domain.private_storage
 
     _public_rows: int

@@ -130,9 +130,8 @@ class PrivBayes(Baseline):
 
     def _coarse(self, schema: Schema) -> list[Column]:
         """Numeric columns with many values in ``bins`` cells; others as they are."""
-        numeric = ("integer", "continuous", "datetime")
         return [
-            replace(c, cells=self.bins) if c.kind in numeric and c.size > self.bins else c
+            replace(c, cells=self.bins) if not c.is_listed and c.size > self.bins else c
             for c in schema
         ]
 

@@ -10,7 +10,6 @@ import pandas as pd
 from copula_shirley.generator import Generator, Progress, RandomState
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.rows.memory import MemoryRows
-from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
 
@@ -81,7 +80,7 @@ class Uniform(_Reference):
         self._grid = Grid(rows.schema)
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
-        return domain.private_storage(column)
+        return column.domain.private_storage
 
     def _size_to_keep(self, rows: int) -> int:
         return 1_000  # the number of rows is a fact about them

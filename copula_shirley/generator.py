@@ -34,7 +34,6 @@ from copula_shirley.files.digest import check_seal
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.rows.memory import MemoryRows
-from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
 from copula_shirley.settings import Settings
@@ -226,7 +225,7 @@ class Generator(Settings, ABC):
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
         """The dtype in which the model stores a column; it must not betray a private one."""
-        return domain.storage(column, series)
+        return column.domain.storage(series)
 
     def plan(self, schema: Schema, n: int) -> Any:
         """What a fit to n rows would ask, cost and be worth; no row is read."""
@@ -387,7 +386,7 @@ class Generator(Settings, ABC):
             series = {
                 name: pd.Series(ids)
                 if name in self.schema_.ids
-                else domain.from_numbers(self.schema_[name], numbers[name], self.dtypes_[name])
+                else self.schema_[name].domain.from_numbers(numbers[name], self.dtypes_[name])
                 for name in self.columns_
             }
             yield pd.DataFrame(series)

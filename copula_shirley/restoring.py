@@ -57,17 +57,17 @@ def check_columns(schema: Schema, columns: list[Any], dtypes: Mapping[str, Any])
     if sorted(dtypes) != sorted(schema.names) or not texts(dtypes.values()):
         raise ArtefactError("its dtypes must be those of its columns")
     for column in schema:
-        cells = domain.cells(column)
+        cells = column.domain.cells()
         known = cells.first[np.isfinite(cells.first)]
         ends = [[known[0], cells.last[-1]], [domain.MISSING]][: 1 + column.missing]
         for numbers in ends:
-            domain.from_numbers(column, np.array(numbers), dtypes[column.name])
+            column.domain.from_numbers(np.array(numbers), dtypes[column.name])
 
 
 def check_draws(rows: pd.DataFrame, schema: Schema) -> None:
     """Refuse a model whose rows lie outside its own domain."""
     for column in schema:
-        if domain.outside(column, rows[column.name]).any():
+        if column.domain.outside(rows[column.name]).any():
             raise ArtefactError(f"it draws values outside the domain of {column.name!r}")
 
 
@@ -110,10 +110,10 @@ def restored_margin(atoms: Any, cumulative: Any) -> Margin:
 def check_inside(column: Column, numbers: FloatArray) -> None:
     """Refuse numbers that are no values of the column."""
     known = numbers[~np.isneginf(numbers)]
-    cells = domain.cells(column)
+    cells = column.domain.cells()
     first = cells.first[np.isfinite(cells.first)][0]
     wrong = (known < first) | (known > cells.last[-1])
-    if column.kind != "continuous":
+    if cells.step:
         wrong |= known != np.round(known)
     if wrong.any() or (len(known) < len(numbers) and not column.missing):
         raise ArtefactError(f"a margin of {column.name!r} lies outside its domain")

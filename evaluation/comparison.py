@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.evaluation.attacks.plain import check_positive
 from copula_shirley.generator import RandomState, generator_of
-from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
 
@@ -194,7 +193,7 @@ def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool) -> 
         series = table[column.name]
         if strict:
             try:
-                domain.check(column, series)
+                column.domain.check(series)
             except SchemaError as error:
                 raise SchemaError(f"{role}: {error}") from None
         numbers[column.name], outside[column.name] = _loose_numbers(role, column, series)
@@ -210,24 +209,21 @@ def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool) -> 
 
 def declared_range(column: Column) -> float:
     """Width of a column's domain in its numbers; 1 if it has a single value."""
-    if column.kind in ("categorical", "boolean"):
-        return max(len(domain.categories(column)) - 1, 1)
-    if column.kind == "datetime":
-        return float((column.maximum - column.minimum) / domain.step_of(column)) or 1.0
-    return float(column.maximum - column.minimum) or 1.0
+    low, high = column.domain.number_range
+    return high - low or 1.0
 
 
 def _loose_numbers(
     role: str, column: Column, series: pd.Series
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    if domain.unreadable(column, series).any():
-        what = "dates" if column.kind == "datetime" else "finite numbers"
+    if column.domain.unreadable(series).any():
+        what = column.domain.plural
         raise SchemaError(f"{role}: column {column.name!r} must hold {what}; a value is none")
-    numbers = domain.to_numbers(column, series)
-    outside = domain.outside(column, series)
-    if column.kind in ("categorical", "boolean"):
+    numbers = column.domain.to_numbers(series)
+    outside = column.domain.outside(series)
+    if column.is_listed:
         unknown = outside & ~series.isna().to_numpy()
-        return np.where(unknown, len(domain.categories(column)), numbers), outside
+        return np.where(unknown, len(column.domain.categories), numbers), outside
     missing = np.isneginf(numbers)
     return np.where(missing, numbers, numbers.clip(-FARTHEST, FARTHEST)), outside
 
@@ -240,9 +236,9 @@ def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
             raise SettingError(f"task ({task!r}) must be one of {', '.join(TASKS)}")
         _check_names(f"task {task}", (target,), schema)
         column = schema[target]
-        if task == "regression" and column.kind in ("categorical", "boolean"):
+        if task == "regression" and column.is_listed:
             raise SettingError(f"task regression ({target!r}) must be a number or a date")
-        if task != "regression" and column.kind in ("continuous", "datetime"):
+        if task != "regression" and not column.domain.is_countable:
             raise SettingError(f"task {task} ({target!r}) must be categories or whole numbers")
         if task == "binary" and declared_range(column) > 1:
             raise SettingError(f"task binary ({target!r}) must have two values; try multiclass")

@@ -11,6 +11,7 @@ import pytest
 
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.paper import thesis_index
+from copula_shirley.schema.column import KINDS
 
 ROOT = Path(__file__).parent.parent
 #: The rooms of the house: a room may import from those above it only.
@@ -70,6 +71,25 @@ def test_imports_go_one_way() -> None:
         for other in imported(path) - {room}:
             if LEVEL[other] >= LEVEL[room] and (room, other) not in DEBTS:
                 wrong[f"{path.relative_to(ROOT)}"] = other
+    assert not wrong
+
+
+def of_kind(node: ast.AST) -> bool:
+    """Whether an expression is a column's ``kind``, or an entry of that name."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.slice, ast.Constant) and node.slice.value == "kind"
+    return isinstance(node, ast.Attribute) and node.attr == "kind"
+
+
+def test_nobody_but_the_schema_compares_kinds() -> None:
+    """Others ask the column: a new kind is one file."""
+    wrong = []
+    for room, path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if room != "schema" and isinstance(node, ast.Compare):
+                names = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
+                if names & set(KINDS) and any(map(of_kind, [node.left, *node.comparators])):
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
     assert not wrong
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,81 +35,38 @@ from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import Discovery, Queries, Tables
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import CellMap, Chunk
-from copula_shirley.schema import domain
+from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.draft import kind_of
 from copula_shirley.schema.schema import Column, Schema, check_table
 from copula_shirley.schema.values import absent
 
-Storage = Literal["number", "date", "category"]
 #: Share of the budget that buys the domain; and of delta, for categories.
 SHARE, DELTA_SHARE = 0.1, 0.1
 #: Powers of two: magnitudes below the first count as 0, above the last as the last.
 LOWEST, HIGHEST = -20, 52
-#: Decimals that are told apart; a number with more has any number of them.
-DECIMALS = 6
 #: The name of all categories that were not released.
 OTHER = "(other)"
-DAY = pd.Timedelta("1D")
-#: Steps of dates that are told apart, the coarsest first.
-DATE_STEPS = ("1D", "1h", "1s", "1us")
 #: Classes of a target, at the most; ``OTHER`` and missing values come on top.
 MOST_CLASSES = 30
 
 
-#: How a column of a kind is looked at.
-STORAGES: dict[str, Storage] = {
-    "integer": "number",
-    "continuous": "number",
-    "datetime": "date",
-    "boolean": "category",
-    "categorical": "category",
-}
+#: The kind of what is stored so; numbers with decimals are the rule.
+KIND_STORED = {cls.stored: kind for kind, cls in KINDS.items()}
 
 
-def raw_rows(table: pd.DataFrame, stored: Mapping[str, Storage], schema: Schema) -> MemoryRows:
-    """Columns as they are stored, by how each of them is looked at.
+def raw_rows(table: pd.DataFrame, stored: Mapping[str, str], schema: Schema) -> MemoryRows:
+    """Columns by how each of them is looked at: as ``Kind.stored``, or as "category".
 
     A value of another kind than its column counts as missing, by itself
     (``copula_shirley.schema.values``).
     """
-    numbers = {
-        n: _numbers(table[n], s, schema[n].format) for n, s in stored.items() if s in _NUMERIC
-    }
+    most = 2.0**HIGHEST
+    numeric = [name for name, kind in stored.items() if kind != "category"]
+    numbers = {n: schema[n].domain.measure(table[n]).clip(-most, most) for n in numeric}
     labels = {n: _labels(table[n], schema[n]) for n, s in stored.items() if s == "category"}
     missing = {name: absent(table[name]) for name in stored}
     return MemoryRows(schema, numbers, codes={}, labels=labels, missing=missing)
-
-
-_NUMERIC = ("number", "date")
-
-
-def _kind_of(series: pd.Series) -> str:
-    """The kind of a column by its dtype, which can be a fact about single rows."""
-    dtype = series.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        return "categorical"
-    if pd.api.types.is_bool_dtype(dtype):
-        return "boolean"
-    if pd.api.types.is_datetime64_any_dtype(dtype):
-        return "datetime"
-    return "integer" if pd.api.types.is_numeric_dtype(dtype) else "categorical"
-
-
-def _numbers(series: pd.Series, stored: Storage, text_format: str | None) -> FloatArray:
-    """Numbers, or days since 1970; NaN where missing or of another kind."""
-    if stored == "number":
-        values = _finite(series)
-    else:
-        moments = domain.stamps(series, text_format).to_numpy(dtype="datetime64[us]")
-        passed = (moments - np.datetime64(0, "us")) / np.timedelta64(1, "D")
-        values = np.where(np.isnat(moments), np.nan, passed)
-    return np.asarray(np.clip(values, -(2.0**HIGHEST), 2.0**HIGHEST))
-
-
-def _finite(series: pd.Series) -> FloatArray:
-    """Numbers; NaN also for what is infinite."""
-    values = domain.as_floats(series)
-    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _labels(series: pd.Series, column: Column) -> pd.Series:
@@ -168,7 +125,7 @@ class GrainKey:
     """How fine each number is: its decimals, or the coarsest step on which a date lies."""
 
     name: str
-    date: bool
+    grains: tuple[float, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -178,19 +135,14 @@ class GrainKey:
     @property
     def shape(self) -> tuple[int, ...]:
         """Each grain, one for finer ones, one for missing values."""
-        return (len(self._grains()) + 2,)
-
-    def _grains(self) -> list[float]:
-        if self.date:
-            return [pd.Timedelta(step) / DAY for step in DATE_STEPS[:-1]]
-        return [10.0**-decimals for decimals in range(DECIMALS + 1)]
+        return (len(self.grains) + 2,)
 
     def cells(self, chunk: Chunk) -> NDArray[np.intp]:
         """The grain of each number."""
         values = chunk.numbers[self.name]
         missing = np.isnan(values)
         known = np.where(missing, 0.0, values)
-        grains = self._grains()
+        grains = self.grains
         found = np.full(len(values), len(grains), dtype=np.intp)
         for i in reversed(range(len(grains))):
             steps = known / grains[i]
@@ -247,36 +199,28 @@ class RestKey:
 def undeclared(table: pd.DataFrame) -> Schema:
     """A schema without bounds and categories, its kinds drafted from how the columns are stored."""
     check_table(table)
-    return Schema(
-        tuple(Column(str(n), _kind_of(table[n]), provenance="drafted") for n in table.columns)
-    )
+    kinds = {str(name): kind_of(table[name].dtype) for name in table.columns}
+    return Schema(tuple(Column(n, kind, provenance="drafted") for n, kind in kinds.items()))
 
 
 def closed(schema: Schema) -> Schema:
     """The schema with the smallest of domains where there is none yet, for plans."""
-    least: dict[str, dict[str, Any]] = {
-        "integer": {"minimum": 0, "maximum": 1},
-        "continuous": {"minimum": 0, "maximum": 1},
-        "datetime": {"minimum": "1970-01-01", "maximum": "1970-01-02"},
-        "categorical": {"categories": (OTHER,)},
-    }
-    return replace(
-        schema, columns=tuple(replace(c, **least[c.kind]) if c.open else c for c in schema)
-    )
+    columns = (replace(c, **c.domain.least) if c.open else c for c in schema)
+    return replace(schema, columns=tuple(columns))
 
 
 # -- rounds ------------------------------------------------------------------------
 
 
 def learn_domain(
-    stored: Mapping[str, Storage], target: str | None, noise: Calibration
+    stored: Mapping[str, str], target: str | None, noise: Calibration
 ) -> Queries[dict[str, Column]]:
     """Buy the columns' domains: categories, then magnitudes, then the resolution.
 
     Noise that is taken for rows costs much: a magnitude far out makes every cell too wide. So the
     bar is what no empty cell of a round is likely to pass (``Calibration.detection_threshold``).
     """
-    numeric = [name for name, kind in stored.items() if kind in _NUMERIC]
+    numeric = [name for name, kind in stored.items() if kind != "category"]
     listed = [name for name, kind in stored.items() if kind == "category"]
     columns: dict[str, Column] = {}
     rounds = 2 * bool(listed) + 2 * bool(numeric) - bool(listed and numeric)
@@ -305,59 +249,19 @@ def learn_domain(
         ends = [key.bounds(table, loud) for key, table in zip(sizes, tables, strict=True)]
         gaps = [bool(table[0] > loud) for table in tables]
     if numeric:
-        grains = [GrainKey(name, stored[name] == "date") for name in numeric]
+        grains = [GrainKey(name, KINDS[KIND_STORED[stored[name]]].grains) for name in numeric]
         answer = yield Tables("resolution", grains, share)
         loud = _loud(noise, share, grains)
         for key, table, end, gap in zip(grains, answer.values, ends, gaps, strict=True):
             finest = key.finest(table.astype(float), loud)
-            columns[key.name] = _numeric(key.name, stored[key.name], end, finest, gap)
+            kind = KIND_STORED[stored[key.name]]
+            fields = {"kind": kind, **KINDS[kind].measured(*end, finest)}
+            columns[key.name] = Column(key.name, missing=gap, provenance="private", **fields)
     return {name: columns[name] for name in stored}
 
 
 def _loud(noise: Calibration, share: float, keys: Sequence[CellMap]) -> float:
     return noise.detection_threshold(share, len(keys), sum(math.prod(key.shape) for key in keys))
-
-
-def _numeric(
-    name: str, stored: Storage, ends: tuple[float, float], grain: int, missing: bool
-) -> Column:
-    low, high = ends
-    common: dict[str, Any] = {"missing": missing, "provenance": "private"}
-    if stored == "date":
-        first, last = math.floor(low), math.ceil(high)
-        earliest, latest = -106_000, 106_000  # days that any timestamp can hold
-        first = min(max(first, earliest), latest - 1)
-        last = min(max(last, first + 1), latest)
-        return Column(
-            name,
-            "datetime",
-            minimum=(pd.Timestamp(0) + DAY * first).as_unit("us"),
-            maximum=(pd.Timestamp(0) + DAY * last).as_unit("us"),
-            resolution=DATE_STEPS[grain],
-            **common,
-        )
-    special: dict[str, Any] = {"special": (0,)} if low <= 0 <= high else {}
-    if grain == 0:
-        # the outward end of a magnitude is not part of it
-        first = math.floor(low) + (low < 0)
-        last = max(first, math.ceil(high) - (high > 0))
-        return Column(name, "integer", minimum=first, maximum=last, **special, **common)
-    resolution = 10.0**-grain if grain <= DECIMALS else None
-    ends = (low, high)
-    if resolution is not None:
-        ends = (
-            math.floor(low / resolution + 1e-6) * resolution,
-            math.ceil(high / resolution - 1e-6) * resolution,
-        )
-    return Column(
-        name,
-        "continuous",
-        minimum=round(ends[0], DECIMALS),
-        maximum=round(ends[1], DECIMALS),
-        resolution=resolution,
-        **special,
-        **common,
-    )
 
 
 def _listed(name: str, kept: list[Any], rest: bool, missing: bool) -> Column:
@@ -381,7 +285,9 @@ def brought_in(
 ) -> pd.DataFrame:
     """The table inside a bought domain; each value by itself, so neighbours stay neighbours."""
     inside = {
-        name: _listed_values(rows, column) if name in rows.labels else _inside(table[name], column)
+        name: _listed_values(rows, column)
+        if name in rows.labels
+        else column.domain.brought_in(table[name])
         for name, column in columns.items()
     }
     return pd.DataFrame({name: inside.get(name, table[name]) for name in table.columns})
@@ -391,25 +297,3 @@ def _listed_values(rows: MemoryRows, column: Column) -> pd.Series:
     labels = rows.labels[column.name]
     found = labels.where(labels.isin(list(column.categories)), column.other)
     return found.where(~rows.missing[column.name], None) if column.missing else found
-
-
-def _inside(series: pd.Series, column: Column) -> pd.Series:
-    if column.kind == "datetime":
-        moments = domain.stamps(series, column.format)
-        inside = moments.clip(column.minimum, column.maximum).dt.floor(str(column.resolution))
-        inside = inside.clip(column.minimum, column.maximum)
-        if not column.missing:
-            inside = inside.fillna(column.minimum)
-        if column.format is not None:
-            inside = domain.date_texts(inside, column.format)
-        dates: pd.Series = inside
-        return dates
-    values = _finite(series)
-    values = np.clip(values, float(column.minimum), float(column.maximum))
-    if column.kind == "integer":
-        values = np.rint(values)
-    if not column.missing:
-        values = np.where(np.isnan(values), float(column.minimum), values)
-        if column.kind == "integer":
-            return pd.Series(values.astype(np.int64), index=series.index)
-    return pd.Series(values, index=series.index)

@@ -33,8 +33,6 @@ from copula_shirley.privacy.noise import noise_of
 from copula_shirley.private_vine.domain import (
     DELTA_SHARE,
     SHARE,
-    STORAGES,
-    Storage,
     brought_in,
     learn_domain,
     raw_rows,
@@ -45,7 +43,6 @@ from copula_shirley.private_vine.plan import Plan, plan_of
 from copula_shirley.private_vine.stages import REVISION, Problem, learn
 from copula_shirley.private_vine.vine import Edge
 from copula_shirley.rows.memory import MemoryRows
-from copula_shirley.schema import domain as domains
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
@@ -114,7 +111,7 @@ class PrivateVine(Generator):
     RENAMED_VALUES: ClassVar[Mapping[tuple[str, Any], Any]] = {("domain", "private"): "measured"}
     transcript_: Transcript
     #: How the columns are stored whose domain is bought; set by ``fit``.
-    _stored: Mapping[str, Storage] = MappingProxyType({})
+    _stored: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self,
@@ -206,10 +203,10 @@ class PrivateVine(Generator):
             return ()
         return tuple(c.name for c in schema if c.provenance != "declared")
 
-    def _storages(self, schema: Schema) -> dict[str, Storage]:
+    def _storages(self, schema: Schema) -> dict[str, str]:
         """How the columns are stored whose domain is to be bought."""
         return {
-            name: "category" if name == self.target else STORAGES[schema[name].kind]
+            name: "category" if name == self.target else schema[name].domain.stored
             for name in self._to_buy(schema)
         }
 
@@ -243,7 +240,7 @@ class PrivateVine(Generator):
         inside = brought_in(table, raw, {name: schema[name] for name in columns})
         return inside, schema, ledger
 
-    def _check_delta(self, stored: Mapping[str, Storage]) -> None:
+    def _check_delta(self, stored: Mapping[str, str]) -> None:
         listed = [name for name, storage in stored.items() if storage == "category"]
         if listed and self.delta == 0 and self.epsilon is not None:
             raise SettingError(
@@ -319,7 +316,7 @@ class PrivateVine(Generator):
         return max(1, round(self._model.total))
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
-        return domains.private_storage(column)
+        return column.domain.private_storage
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         queries, arrays = self.transcript_.state()
@@ -456,7 +453,7 @@ def _with_columns(schema: Schema, columns: Mapping[str, Column]) -> Schema:
     bought = {}
     for name, column in columns.items():
         own = schema[name]
-        form = own.format if column.kind == "datetime" else None
+        form = own.format if "format" in column.domain.fields else None
         bought[name] = replace(
             column,
             format=form,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copula_shirley.rows.rows import Chunk
-from copula_shirley.schema.domain import Cells, FloatArray, step_size
+from copula_shirley.schema.domain import Cells, FloatArray
 from copula_shirley.schema.schema import Column
 
 #: Parts of one leaf, at the most: three cuts find any one of a million values in a cell.
@@ -60,14 +60,14 @@ class Leaves:
     def of(cls, column: Column, cells: Cells) -> Leaves:
         """One leaf a cell."""
         size = cells.size
-        low, high = _ends(cells, step_size(column))
+        low, high = _ends(cells, column.domain.step_size)
         return cls(column, np.arange(size), low, high, np.ones(size), np.ones(size, dtype=bool))
 
     @property
     def values(self) -> FloatArray:
         """How many values each leaf holds; infinite without a grid."""
         width = self.high - self.low
-        if step_size(self.column) == 0:
+        if self.column.domain.step_size == 0:
             return np.where(width > 0, np.inf, 1.0)
         return np.maximum(width, 1.0)
 
@@ -78,7 +78,7 @@ class Leaves:
 
     def leaf_of(self, numbers: FloatArray, codes: NDArray[np.signedinteger]) -> Places:
         """The leaf in which each number lies, a function of that number alone."""
-        step = step_size(self.column)
+        step = self.column.domain.step_size
         points = np.rint(numbers / step) if step else numbers
         found = np.searchsorted(self.low, points, side="right") - 1
         return np.clip(found, self._start[codes], self._start[codes + 1] - 1)
@@ -102,7 +102,7 @@ class Leaves:
         place = np.arange(len(parent)) - (np.cumsum(parts) - parts)[parent]
         low, width = self.low[parent], (self.high - self.low)[parent]
         ends = [at * width / parts[parent] for at in (place, place + 1)]
-        if step_size(self.column):
+        if self.column.domain.step_size:
             ends = [np.ceil(end - 1e-9) for end in ends]
         start, stop = (low + end for end in ends)
         share = self.share[parent] / parts[parent]
@@ -113,7 +113,7 @@ class Leaves:
 
     def between(self, low: float, high: float) -> Leaves:
         """What of the leaves lies between two numbers, both included; shares shrink with them."""
-        step = step_size(self.column)
+        step = self.column.domain.step_size
         ends = (low, high)
         if step:
             ends = (np.rint(low / step), np.rint(high / step) + 1)
@@ -148,7 +148,7 @@ class Leaves:
         last = self._start[code + 1] - 1
         point = before + rng.random(len(code)) * (ladder[last] - before)
         leaf = np.clip(np.searchsorted(ladder, point, side="right"), self._start[code], last)
-        low, high, step = self.low[leaf], self.high[leaf], step_size(self.column)
+        low, high, step = self.low[leaf], self.high[leaf], self.column.domain.step_size
         inside = rng.random(len(code)) * (high - low)
         drawn = (low + np.floor(inside)) * step if step else low + inside
         found = numbers.copy()

@@ -53,7 +53,7 @@ def ranges_of(column: Column, size: int) -> list[Places]:
     Noise of many cells adds up: the rows above the median of 200 cells are known with ten times
     the noise of a cell. So ranges are counted as well (Hay et al. 2010). They are nested.
     """
-    if column.nominal or column.kind == "boolean" or size < LEAST_CELLS:
+    if not column.is_ordered or size < LEAST_CELLS:
         return []
     return [np.arange(size) * many // size for many in RANGES]
 
@@ -178,7 +178,7 @@ def mass_of(column: Column, cells: Cells, levels: Sequence[Level], total: float)
     noise share one density. Heaps survive, since each is worth more than the boundaries that free
     it.
     """
-    numeric = column.kind in ("integer", "continuous", "datetime")
+    numeric = not column.is_listed
     width, alone = _widths(column, cells) if numeric else (np.ones(0), np.ones(0, dtype=bool))
     found = np.array([total])
     for level, rung in zip(levels, _upwards(levels), strict=True):
@@ -249,7 +249,7 @@ def groups_of(column: Column, mass: FloatArray, k: int, rare: float) -> NDArray[
     """
     if len(mass) <= 2:
         return np.arange(len(mass))
-    if column.nominal or column.kind == "boolean":
+    if not column.is_ordered:
         kept = mass >= rare
         return np.unique(np.where(kept, np.cumsum(kept), len(mass) + 1), return_inverse=True)[1]
     heavy = mass >= 1 / k

@@ -19,7 +19,7 @@ from copula_shirley.private_vine.reweighting import Target, pick, tilt
 from copula_shirley.private_vine.vine import Known, RegularVine, stratified
 from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.conditions import Condition
-from copula_shirley.schema.domain import FloatArray, Grid, round_to_resolution
+from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
 
 Codes = list[NDArray[np.intp]]
@@ -191,8 +191,7 @@ class FittedVine:
         return [
             (j, condition)
             for j, condition in given.items()
-            if self.schema[self.names[j]].kind in ("integer", "continuous", "datetime")
-            and np.isfinite(condition.low)
+            if not self.schema[self.names[j]].is_listed and np.isfinite(condition.low)
         ]
 
     def _between(self, j: int, condition: Condition) -> Leaves:
@@ -238,12 +237,12 @@ class FittedVine:
         numbers = self.grid.numbers(dict(zip(self.names, codes, strict=True)), rng)
         for name, leaves in self.leaves.items():
             drawn = leaves.draw(numbers[name], codes[self.names.index(name)], rng)
-            numbers[name] = round_to_resolution(leaves.column, drawn)
+            numbers[name] = leaves.column.domain.round(drawn)
         for j, condition in self._cutting(given or {}):
             leaves, name = self._between(j, condition), self.names[j]
             drawn = leaves.draw(numbers[name], codes[j], rng, all_cells=True)
             numbers[name] = np.clip(
-                round_to_resolution(leaves.column, drawn), condition.low, condition.high
+                leaves.column.domain.round(drawn), condition.low, condition.high
             )
         return numbers
 

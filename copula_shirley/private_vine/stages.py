@@ -160,7 +160,7 @@ class _Learner:
         model = self.model
         wide = {}
         for column in self.columns:
-            if column.kind in ("integer", "continuous", "datetime"):
+            if not column.is_listed:
                 leaves = Leaves.of(column, model.grid.cells[column.name])
                 if leaves.values.max() > 1:
                     wide[column.name] = leaves
@@ -300,9 +300,7 @@ class _Learner:
         keys = [self._key(self._with_target(a, b)) for a, b in links]
         noisy, sigma = yield from self._tables("tree 1", keys, self.plan.first_tree)
         for (a, b), table in zip(links, noisy, strict=True):
-            smooth = not any(
-                self.columns[v].nominal or self.columns[v].kind == "boolean" for v in (a, b)
-            )
+            smooth = not any(not self.columns[v].is_ordered for v in (a, b))
             cube = table.reshape(model.shapes[a], model.shapes[b], model.classes)
             copula = pair_copula(
                 cube,

@@ -41,10 +41,10 @@ from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.generator import CHUNK, Generator
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, quoted
-from copula_shirley.schema import domain
 from copula_shirley.schema.conditions import conditions, given_from_texts
-from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.values import as_floats
 
 #: Chance that a true table is suspected.
 SUSPICION = 1e-9
@@ -101,12 +101,12 @@ def against_model(path: Path, model: Generator, given: str | None) -> Iterator[C
         yield Comparison(columns)
     faults = [text for column in schema for text in _outside(column, table[column.name])]
     faults += [text for name in schema.ids for text in _other_ids(name, table[name])]
-    own = {c.name: domain.to_numbers(c, first[c.name]) for c in model.schema_}
+    own = {c.name: c.domain.to_numbers(first[c.name]) for c in model.schema_}
     coarse = [c for c in model.schema_ if not _finer(c, own[c.name]).any()]
     # whoever draws numbers finer than the resolution does so in the sample, too
     if not faults:
         numbers = {
-            column.name: domain.to_numbers(now, table[now.name])
+            column.name: now.domain.to_numbers(table[now.name])
             for column, now in zip(model.schema_, schema, strict=True)
         }
         faults = [
@@ -143,11 +143,8 @@ def _read(path: Path, model: Generator) -> tuple[pd.DataFrame, Schema, str | Non
 def _with_dates(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     """The table with dates that a CSV file holds as text; what is no date stays as it is."""
     for column in schema:
-        if column.kind == "datetime" and column.format is None and column.name in table:
-            known = table[column.name].notna()
-            moments = domain.stamps(table[column.name], None)
-            if moments[known].notna().all():
-                table[column.name] = moments
+        if column.name in table:
+            table[column.name] = column.domain.from_file(table[column.name])
     return table
 
 
@@ -214,18 +211,18 @@ def _metadata(file: Path | io.BytesIO, schema: pa.Schema) -> dict[str, Any]:
 
 
 def _outside(column: Column, series: pd.Series) -> list[str]:
-    wrong = int(domain.outside(column, series).sum())
+    wrong = int(column.domain.outside(series).sum())
     if not wrong:
         return []
     try:
-        domain.check(column, series)
+        column.domain.check(series)
     except SchemaError as error:
         return [f"{error} ({wrong:,} rows)"]
     return []
 
 
 def _other_ids(name: str, series: pd.Series) -> list[str]:
-    numbers = domain.as_floats(series)
+    numbers = as_floats(series)
     if np.array_equal(numbers, np.arange(1, len(numbers) + 1)):
         return []
     return [f"column {name!r} must hold the numbers 1, 2, 3, ... that are generated for it"]
@@ -233,11 +230,9 @@ def _other_ids(name: str, series: pd.Series) -> list[str]:
 
 def _finer(column: Column, numbers: FloatArray) -> NDArray[np.bool_]:
     """Numbers that are no multiple of the declared resolution."""
-    if column.kind != "continuous" or column.resolution is None:
-        return np.zeros(len(numbers), dtype=bool)
     known = np.where(np.isneginf(numbers), 0.0, numbers)
-    rounded = np.where(np.isneginf(numbers), 0.0, domain.round_to_resolution(column, numbers))
-    step = float(column.resolution)
+    rounded = np.where(np.isneginf(numbers), 0.0, column.domain.round(numbers))
+    step = column.domain.step_size
     return np.asarray(np.abs(known - rounded) > SLACK * np.maximum(step, np.abs(known)))
 
 
@@ -293,12 +288,12 @@ def _margins(
             not_shown="that margins and pairs are those of the model: its noise is off, nothing is "
             "proved of it",
         )
-    grid = domain.Grid(model.schema_)
+    grid = Grid(model.schema_)
     size = min(n, MOST_ROWS)
     samples = []
     for seed in range(1, SAMPLES + 1):
         rows = model.sample(size, random_state=seed, given=wanted)
-        drawn = {c.name: domain.to_numbers(c, rows[c.name]) for c in model.schema_}
+        drawn = {c.name: c.domain.to_numbers(rows[c.name]) for c in model.schema_}
         samples.append(grid.codes(drawn))
     own, first = grid.codes(numbers), grid.codes(pilot)
     names = list(model.schema_.names)

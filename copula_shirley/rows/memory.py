@@ -21,7 +21,6 @@ from copula_shirley.rows.rows import (
     RowNumbers,
     Tally,
 )
-from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
 
@@ -72,7 +71,7 @@ class MemoryRows:
     @classmethod
     def of(cls, table: pd.DataFrame, schema: Schema) -> MemoryRows:
         """The rows of a table that fits the schema."""
-        numbers = {c.name: domain.to_numbers(c, table[c.name]) for c in schema}
+        numbers = {c.name: c.domain.to_numbers(table[c.name]) for c in schema}
         return cls(schema, numbers, schema.people(table))
 
     def __len__(self) -> int:

@@ -176,6 +176,7 @@ class Categorical(Listed):
 class Boolean(Listed):
     """True and false."""
 
+    letters = "b"
     least: ClassVar[dict[str, Any]] = {}
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,10 @@ MICROSECOND = pd.Timedelta("1us")
 DAY = pd.Timedelta("1D")
 #: Steps that a draft tells apart, the coarsest first.
 STEPS = ("1D", "1h", "1min", "1s", "1ms", "1us")
+#: Steps that a measured domain tells apart, the coarsest first.
+MEASURED_STEPS = ("1D", "1h", "1s", "1us")
+#: Days from 1970 that any timestamp of pandas can hold.
+FARTHEST = 106_000
 #: Formats of dates that a draft finds in texts.
 TEXT_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d")
 
@@ -26,6 +31,9 @@ class Timed(Kind):
 
     #: How pandas stores the values, in microseconds.
     dtype: ClassVar[str]
+    #: The value of which numbers are measured in days.
+    origin: ClassVar[Any]
+    grains = tuple(pd.Timedelta(step) / DAY for step in MEASURED_STEPS[:-1])
 
     # -- what a subclass says -------------------------------------------------------
 
@@ -180,6 +188,32 @@ class Timed(Kind):
         high = self.steps(pd.Series([self.column.maximum]))[0]
         return 0.0, float(np.floor(high)), 1.0
 
+    # -- domains that are measured with noise -----------------------------------------
+
+    def measure(self, series: pd.Series) -> FloatArray:
+        """Days from the origin."""
+        values = self.read(series).to_numpy(dtype=self.dtype)
+        return np.asarray((values - np.zeros(1, self.dtype)) / np.timedelta64(1, "D"))
+
+    @classmethod
+    def measured(cls, low: float, high: float, grain: int) -> dict[str, Any]:
+        """Whole days."""
+        first = min(max(math.floor(low), -FARTHEST), FARTHEST - 1)
+        last = min(max(math.ceil(high), first + 1), FARTHEST)
+        return {
+            "minimum": (cls.origin + DAY * first).as_unit("us"),
+            "maximum": (cls.origin + DAY * last).as_unit("us"),
+            "resolution": MEASURED_STEPS[grain],
+        }
+
+    def brought_in(self, series: pd.Series) -> pd.Series:
+        low, high = self.column.minimum, self.column.maximum
+        inside = self.read(series).clip(low, high).dt.floor(str(self.column.resolution))
+        inside = inside.clip(low, high)
+        if not self.column.missing:
+            inside = inside.fillna(low)
+        return inside if self.column.format is None else self.texts(inside)
+
 
 class Datetime(Timed):
     """Moments, in UTC."""
@@ -189,7 +223,8 @@ class Datetime(Timed):
     stored = "date"
     least: ClassVar[dict[str, Any]] = {"minimum": "1970-01-01", "maximum": "1970-01-02"}
     dtype = "datetime64[us]"
-    letter = "M"
+    origin = pd.Timestamp(0)
+    letters = "M"
 
     @property
     def what(self) -> str:

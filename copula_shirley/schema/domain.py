@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -99,98 +99,3 @@ class Grid:
             inside = part.spread(part.first[codes[name]], rng)
             drawn[name] = self.columns[name].domain.round(inside)
         return drawn
-
-
-# -- the same by functions --------------------------------------------------------------
-
-
-def to_numbers(column: Column, series: pd.Series) -> FloatArray:
-    """The values of a validated series as numbers."""
-    return column.domain.to_numbers(series)
-
-
-def from_numbers(column: Column, numbers: FloatArray, dtype: str | None = None) -> pd.Series:
-    """Numbers as values, stored as ``dtype``."""
-    return column.domain.from_numbers(numbers, dtype)
-
-
-def categories(column: Column) -> tuple[Any, ...]:
-    """The closed list of a categorical or boolean column."""
-    return column.domain.categories
-
-
-def storage(column: Column, series: pd.Series) -> str:
-    """The dtype in which synthetic values are stored: the table's own."""
-    return column.domain.storage(series)
-
-
-def private_storage(column: Column) -> str:
-    """The dtype of synthetic values, whatever the rows hold."""
-    return column.domain.private_storage
-
-
-def step_of(column: Column) -> pd.Timedelta:
-    """The grid of dates."""
-    step: pd.Timedelta = column.domain.step  # type: ignore[attr-defined]
-    return step
-
-
-def outside(column: Column, series: pd.Series) -> NDArray[np.bool_]:
-    """Which values of the series are outside the domain."""
-    return column.domain.outside(series)
-
-
-def unreadable(column: Column, series: pd.Series) -> NDArray[np.bool_]:
-    """Which values are of another kind than the column."""
-    return column.domain.unreadable(series)
-
-
-def check(column: Column, series: pd.Series, show_values: bool = False) -> None:
-    """Raise one ``SchemaError`` if a value of the series is outside the domain."""
-    column.domain.check(series, show_values)
-
-
-def clip(column: Column, series: pd.Series) -> pd.Series:
-    """The series with what is outside the domain at the nearest bound, or ``other``."""
-    return column.domain.clip(series)
-
-
-def cells(column: Column) -> Cells:
-    """The histogram cells of a column's declared domain."""
-    return column.domain.cells()
-
-
-def step_size(column: Column) -> float:
-    """Distance of neighbouring values of a numeric column; 0 where every number is one."""
-    return column.domain.step_size
-
-
-def most_cells(column: Column) -> int:
-    """How many cells a column has at the most."""
-    return column.domain.most_cells()
-
-
-def round_to_resolution(column: Column, numbers: FloatArray) -> FloatArray:
-    """Numbers at the declared resolution, inside the bounds."""
-    return column.domain.round(numbers)
-
-
-def stamps(series: pd.Series, stored_format: str | None) -> pd.Series:
-    """A series of dates as naive UTC timestamps; what is no date becomes NaT."""
-    from copula_shirley.schema import dates  # noqa: PLC0415
-
-    return dates.stamps(series, stored_format)
-
-
-def date_texts(moments: pd.Series, stored_format: str) -> pd.Series:
-    """Naive UTC timestamps as texts that ``stamps`` reads back."""
-    from copula_shirley.schema import dates  # noqa: PLC0415
-
-    return dates.date_texts(moments, stored_format)
-
-
-def as_floats(series: pd.Series) -> FloatArray:
-    """The values as numbers; NaN where they are none."""
-    from copula_shirley.schema import values  # noqa: PLC0415
-
-    return values.as_floats(series)

@@ -56,7 +56,11 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
         return LeftOut(name, why, provenance="drafted")
     shared: dict[str, Any] = {"name": name, "missing": missing, "provenance": "drafted"}
     if known.empty:  # nothing to see: one placeholder of the column's dtype beside "missing"
-        return Column(**_of_nothing(getattr(known.dtype, "kind", "O")), **shared)
+        kind = kind_of(known.dtype)
+        least = KINDS[kind].least.get("minimum")
+        ends = {} if least is None else {"minimum": least, "maximum": least}
+        listed = ("unknown",) if "categories" in KINDS[kind].fields else ()
+        return Column(kind=kind, categories=listed, **ends, **shared)
     _check_storable(name, known)
     each = known
     if whose is not None:
@@ -76,12 +80,10 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
     return Column(kind=kind, **fields, **shared)
 
 
-def _of_nothing(letter: str) -> dict[str, Any]:
-    """Kind and domain of a column without any value, by the letter of its dtype."""
-    for kind, cls in KINDS.items():
-        if cls.letter == letter:
-            return {"kind": kind, "minimum": cls.least["minimum"], "maximum": cls.least["minimum"]}
-    return {"kind": "categorical", "categories": ("unknown",)}
+def kind_of(dtype: Any) -> str:
+    """The kind of a column by its dtype alone, which can be a fact about single rows."""
+    letter = getattr(dtype, "kind", "O")
+    return next((kind for kind, cls in KINDS.items() if letter in cls.letters), "categorical")
 
 
 def _can_be_listed(values: Iterable[Any]) -> bool:

@@ -57,8 +57,10 @@ class Kind:
     plural: ClassVar[str] = "finite numbers"
     #: How values are looked at whose domain is measured with noise, as models store it.
     stored: ClassVar[str] = "number"
-    #: Letter of numpy's dtype that a draft takes for this kind where it sees no value.
-    letter: ClassVar[str] = ""
+    #: Letters of the numpy dtypes that hold nothing but values of this kind.
+    letters: ClassVar[str] = ""
+    #: Steps that a measured domain tells apart, the coarsest first; in days for moments.
+    grains: ClassVar[tuple[float, ...]] = ()
     #: The smallest domain, for plans where there is none yet.
     least: ClassVar[dict[str, Any]] = {"minimum": 0, "maximum": 1}
 
@@ -357,3 +359,16 @@ class Kind:
     def label(self, value: Any) -> Any:
         """A value as a category out of no list, None if it can be none."""
         return label_of(value)
+
+    def measure(self, series: pd.Series) -> FloatArray:
+        """Numbers whose magnitudes are counted; NaN where missing or of another kind."""
+        raise NotImplementedError
+
+    @classmethod
+    def measured(cls, low: float, high: float, grain: int) -> dict[str, Any]:
+        """The domain between bounds in units of ``measure``; ``grain`` is the finest step seen."""
+        raise NotImplementedError
+
+    def brought_in(self, series: pd.Series) -> pd.Series:
+        """Each value inside the bounds; what is of another kind is missing, or the minimum."""
+        raise NotImplementedError

@@ -27,6 +27,8 @@ from copula_shirley.schema.values import (
     text_reader,
 )
 
+#: Decimals of measured numbers that are told apart; one with more has any number of them.
+DECIMALS = 6
 #: Most numbers of a file; others are read one by one.
 PLAIN = r"^-?[0-9]{1,20}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$"
 
@@ -35,6 +37,7 @@ class Number(Kind):
     """Numbers between two bounds; each is its own number."""
 
     is_number = True
+    grains = tuple(10.0**-decimals for decimals in range(DECIMALS + 1))
     may_identify = True
 
     def normalise(self) -> dict[str, Any]:
@@ -153,6 +156,35 @@ class Number(Kind):
     def label(self, value: Any) -> Any:
         return label_of(number_of(value) if isinstance(value, str) else value)
 
+    def measure(self, series: pd.Series) -> FloatArray:
+        values = as_floats(series)
+        return np.where(np.isfinite(values), values, np.nan)
+
+    @classmethod
+    def measured(cls, low: float, high: float, grain: int) -> dict[str, Any]:
+        """Whole numbers where no finer ones were seen."""
+        special: dict[str, Any] = {"special": (0,)} if low <= 0 <= high else {}
+        if grain == 0:  # the outward end of a magnitude is not part of it
+            first = math.floor(low) + (low < 0)
+            last = max(first, math.ceil(high) - (high > 0))
+            return {"kind": "integer", "minimum": first, "maximum": last, **special}
+        resolution = cls.grains[grain] if grain <= DECIMALS else None
+        if resolution is not None:
+            low = math.floor(low / resolution + 1e-6) * resolution
+            high = math.ceil(high / resolution - 1e-6) * resolution
+        ends = {"minimum": round(low, DECIMALS), "maximum": round(high, DECIMALS)}
+        return {**ends, "resolution": resolution, **special}
+
+    def brought_in(self, series: pd.Series) -> pd.Series:
+        low, high = self.number_range
+        values = np.clip(self.measure(series), low, high)
+        if self.is_whole:
+            values = np.rint(values)
+        if not self.column.missing:
+            values = np.where(np.isnan(values), low, values)
+        whole = self.is_whole and not self.column.missing
+        return pd.Series(values.astype(np.int64) if whole else values, index=series.index)
+
 
 class Integer(Number):
     """Whole numbers."""
@@ -160,7 +192,7 @@ class Integer(Number):
     fields = frozenset({"minimum", "maximum", "cells", "special"})
     is_whole = True
     is_countable = True
-    letter = "f"
+    letters = "iuf"
 
     def normalise(self) -> dict[str, Any]:
         super().normalise()

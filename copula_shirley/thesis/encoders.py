@@ -1,6 +1,6 @@
 """Encoders of nominal columns, each with an exact decode (thesis 4.2.2).
 
-A coding turns the numbers of one attribute (``domain.to_numbers``) into one or
+A coding turns the numbers of one attribute (``Column.domain``) into one or
 several encoded columns and back. Only nominal columns need an encoder: numbers,
 dates, booleans and ordered categories keep the order that they have.
 
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.restoring import check_inside
-from copula_shirley.schema import domain
 from copula_shirley.schema.domain import MISSING, FloatArray
 from copula_shirley.schema.schema import Column
 from copula_shirley.thesis.margins import Margin
@@ -192,7 +191,7 @@ def coding_from_dict(entry: dict[str, Any]) -> Coding:
 
 def check_coding(coding: Coding, column: Column, margins: list[Margin]) -> None:
     """Refuse a coding that is not one of this column, or whose margins are not its own."""
-    levels = len(domain.categories(column)) + column.missing
+    levels = len(column.domain.categories) + column.missing
     atoms = [margin.atoms for margin in margins]
     if isinstance(coding, OneHot):
         fits = coding.width == levels and coding.missing == column.missing
@@ -257,17 +256,17 @@ def needs_encoder(columns: tuple[Column, ...], target: str | None) -> list[Colum
 
 def _classes(column: Column) -> FloatArray:
     """The values of a target, as numbers; empty if it has a continuum of them."""
-    if column.kind in ("categorical", "boolean"):
-        return np.arange(len(domain.categories(column)), dtype=float)
-    if column.kind == "integer":
+    if column.is_listed:
+        return np.arange(len(column.domain.categories), dtype=float)
+    if column.is_whole:
         few = min(column.maximum, column.minimum + 2)
         return np.arange(column.minimum, few + 1, dtype=float)
     return np.empty(0)
 
 
 def _how_many(column: Column) -> str:
-    if column.kind in ("categorical", "boolean"):
-        return f"{len(domain.categories(column))} categories"
+    if column.is_listed:
+        return f"{len(column.domain.categories)} categories"
     return "more than two values"  # its bounds may have been drafted from private rows
 
 

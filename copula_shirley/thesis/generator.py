@@ -36,7 +36,6 @@ from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon
 from copula_shirley.privacy.mechanisms import DiffprivlibNoise, NoiseSource, check_mechanism
 from copula_shirley.restoring import restored_margin, whole_numbers
 from copula_shirley.rows.memory import MemoryRows
-from copula_shirley.schema import domain
 from copula_shirley.schema.domain import Cells, FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
 from copula_shirley.thesis import encoders
@@ -242,7 +241,7 @@ class CopulaShirley(Generator):
 
     def _cells_of(self, schema: Schema) -> dict[str, Cells]:
         """Histogram cells of the declared domain; none by the thesis' accounting."""
-        return {c.name: domain.cells(c) for c in schema} if self._honest else {}
+        return {c.name: c.domain.cells() for c in schema} if self._honest else {}
 
     def _snap(self, name: str, numbers: FloatArray) -> FloatArray:
         return self._cells[name].snap(numbers) if self._honest else numbers
@@ -334,7 +333,7 @@ class CopulaShirley(Generator):
         varies = [j for j in range(pseudo.shape[1]) if len(np.unique(pseudo[:, j])) > 1]
         if not varies:
             return None, varies
-        continuous = [schema[name].kind == "continuous" for name in self._owners()]
+        continuous = [not schema[name].domain.grid()[2] for name in self._owners()]
         vine = fit_vine(
             pseudo[:, varies],
             self._vine_settings(),
@@ -382,7 +381,7 @@ class CopulaShirley(Generator):
             self._decide(column, values, inside_rng)
             if self._cells:
                 spread = self._cells[name].spread(values, inside_rng)
-                numbers[name] = domain.round_to_resolution(column, spread)
+                numbers[name] = column.domain.round(spread)
         return numbers
 
     def _draw_numbers(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -465,7 +464,7 @@ class CopulaShirley(Generator):
         self._check_fitted()
         names = []
         for name, coding in self._codings.items():
-            listed = [*domain.categories(self.schema_[name]), "missing"]
+            listed = [*self.schema_[name].domain.categories, "missing"]
             names += (
                 [name] if coding.width == 1 else [f"{name}={k}" for k in listed[: coding.width]]
             )

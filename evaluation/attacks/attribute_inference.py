@@ -109,7 +109,7 @@ def _chunk(
 
 def _gower(column: Column, a: FloatArray, b: FloatArray) -> NDArray[np.float32]:
     """Differences of all pairs: 0 or 1 for categories, else the share of the range, at most 1."""
-    if column.nominal or column.kind == "boolean":
+    if not column.is_ordered:
         differs: NDArray[np.bool_] = a.astype(np.float32)[:, None] != b.astype(np.float32)
         return differs.astype(np.float32)
     first, second = (_on_unit_range(column, numbers) for numbers in (a, b))
@@ -121,13 +121,13 @@ def _gower(column: Column, a: FloatArray, b: FloatArray) -> NDArray[np.float32]:
 
 def _on_unit_range(column: Column, numbers: FloatArray) -> NDArray[np.float32]:
     """Numbers as shares of the declared range; a missing value is 1 away from all."""
-    low = float(column.minimum) if column.kind in ("integer", "continuous") else 0.0
+    low = column.domain.number_range[0]
     share = (np.where(np.isneginf(numbers), low, numbers) - low) / declared_range(column)
     return np.where(np.isneginf(numbers), -2, share.clip(0, 1)).astype(np.float32)
 
 
 def _right(column: Column, truth: FloatArray, guess: FloatArray) -> NDArray[np.bool_]:
-    if column.kind in ("categorical", "boolean"):
+    if column.is_listed:
         return np.asarray(truth == guess)
     with np.errstate(invalid="ignore"):
         close = np.abs(truth - guess) <= TOLERANCE * declared_range(column)

@@ -407,8 +407,8 @@ def _encoded(c: Comparison, distance: Distance) -> tuple[list[NDArray[Any]], Wid
 
 
 def _coordinates(column: Column, numbers: FloatArray) -> FloatArray:
-    if column.nominal or column.kind == "boolean":
+    if not column.is_ordered:
         return numbers
-    low = float(column.minimum) if column.kind in ("integer", "continuous") else 0.0
+    low = column.domain.number_range[0]
     known = np.where(np.isneginf(numbers), np.nan, numbers)
     return scaled(known, low, low + declared_range(column))

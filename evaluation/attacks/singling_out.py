@@ -100,7 +100,7 @@ def isolating(c: Comparison, rows: Rows, rng: np.random.Generator) -> list[Predi
         for name in rng.permutation(c.schema.names):
             value = float(rows.numbers[name][row])
             relation = ">=" if value > middles[name] else "<="
-            if c.schema[name].nominal or c.schema[name].kind == "boolean" or value == -np.inf:
+            if not c.schema[name].is_ordered or value == -np.inf:
                 relation = "="
             conditions.append((str(name), relation, value))
             left = left[_holds(rows.numbers[name][left], relation, value)]

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import SettingError
 from copula_shirley.privacy.ledger import NEIGHBOURS
-from copula_shirley.schema import domain
 from copula_shirley.schema.schema import Schema
 
 
@@ -106,7 +105,7 @@ def _keys(table: pd.DataFrame, schema: Schema, *, person: bool) -> list[tuple[An
     """Each row as plain numbers of the domain; missing values are equal to each other."""
     columns: list[list[Any]] = []
     for column in schema:
-        numbers = domain.to_numbers(column, table[column.name])
+        numbers = column.domain.to_numbers(table[column.name])
         columns.append([None if np.isnan(value) else float(value) for value in numbers])
     if person and schema.person is not None:
         columns.append([str(who) for who in table[schema.person]])

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from copula_shirley.schema import domain
 from copula_shirley.schema.schema import Schema
 
 BOXES = ("white", "black")
@@ -149,14 +148,14 @@ def black_box(table: Any, schema: Schema, records: pd.DataFrame) -> Observation:
             continue
         seen.word(f"dtype {name}", table[name].dtype)
         try:
-            numbers = domain.to_numbers(column, table[name])
-            cells = domain.cells(column)
+            numbers = column.domain.to_numbers(table[name])
+            cells = column.domain.cells()
             codes[name] = cells.index(numbers)
         except (ValueError, TypeError, KeyError, IndexError) as error:
             seen.word(f"unreadable {name}", type(error).__name__)
             seen.number(f"distinct {name}", table[name].nunique())
             continue
-        known = domain.to_numbers(column, records[name])[:, None]
+        known = column.domain.to_numbers(records[name])[:, None]
         same[name] = (numbers == known) | (np.isnan(numbers) & np.isnan(known))
         _one_column(seen, name, numbers, same[name])
         _cells(seen, name, codes[name], cells.size)

@@ -15,7 +15,6 @@ from copula_shirley.evaluation.contract.subject import DRAWN, Subject, excuse, t
 from copula_shirley.evaluation.contract.tables import bad_tables, neighbours, table_of
 from copula_shirley.privacy import recording as tape
 from copula_shirley.privacy.recording import Request
-from copula_shirley.schema.schema import Column
 
 #: Values that no budget can be.
 BAD_EPSILONS = (0, -1.0, float("nan"), float("inf"), "much", True)
@@ -54,22 +53,9 @@ def schema_kept(subject: Subject) -> None:
         except SchemaError as error:
             raise Broken(f"a sample is off the schema: {error}") from None
     for column in subject.case.schema:
-        if not _stores(column, drawn[column.name].dtype):
-            raise Broken(f"{column.kind} column {column.name!r} is {drawn[column.name].dtype}")
-
-
-def _stores(column: Column, dtype: Any) -> bool:
-    """Whether a dtype is one for this kind of column; gaps make floats and objects of some."""
-    kinds = pd.api.types
-    if isinstance(dtype, pd.CategoricalDtype) or column.kind == "categorical" or column.format:
-        return True
-    if column.kind == "integer":
-        return kinds.is_integer_dtype(dtype) or (column.missing and kinds.is_float_dtype(dtype))
-    if column.kind == "boolean":
-        return kinds.is_bool_dtype(dtype) or (column.missing and str(dtype) == "object")
-    if column.kind == "continuous":
-        return bool(kinds.is_float_dtype(dtype))
-    return kinds.is_datetime64_any_dtype(dtype) or str(dtype) == "object"
+        dtype = drawn[column.name].dtype
+        if not isinstance(dtype, pd.CategoricalDtype) and not column.domain.stores(dtype):
+            raise Broken(f"{column.kind} column {column.name!r} is {dtype}")
 
 
 def number_of_rows(subject: Subject) -> None:

@@ -117,7 +117,7 @@ def _readings(case: Case, relation: str) -> Iterator[tuple[str, Case, dict[str, 
 
 def _spelt(case: Case) -> Case:
     """The case with all dates as texts of a declared format, as a file has them."""
-    bare = [c for c in case.schema if c.kind == "datetime" and c.format is None]
+    bare = [c for c in case.schema if "format" in c.domain.fields and c.format is None]
     columns = tuple(replace(c, format=DATES) if c in bare else c for c in case.schema)
     rows = [dict(row) for row in case.rows]
     for row in rows:
@@ -129,11 +129,11 @@ def _spelt(case: Case) -> Case:
 
 def _spelling(column: Column, value: Any, how: str) -> Any:
     """The same value, written as nobody else writes it."""
-    if value is None or pd.isna(value) or (column.kind == "categorical" and isinstance(value, str)):
+    if value is None or pd.isna(value) or (column.is_listed and isinstance(value, str)):
         return value
-    if column.kind == "datetime":  # fractions of a second of any length are the same
+    if isinstance(value, str):  # fractions of a second of any length are the same
         return value if how == "decimals" else str(value).rstrip("0").removesuffix(".") + ".0"
-    if column.kind == "boolean":
+    if isinstance(value, bool | np.bool_):
         return {"decimals": str(value).upper(), "signs": str(int(value))}.get(how, str(value))
     number = float(value)
     return {"decimals": f" {number!r}", "signs": f"{number:+.6f}"}.get(how, f"{number:.9e}")

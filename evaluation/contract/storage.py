@@ -94,7 +94,7 @@ def canaries(case: Case, *, texts: bool = False) -> Iterator[tuple[str, bytes]]:
     if texts:
         return
     for column in case.schema:
-        if column.kind not in ("continuous", "integer"):
+        if not column.is_number:
             continue
         values = pd.Series([row[column.name] for row in case.rows], dtype=float)
         public = [*column.special, column.minimum, column.maximum]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from copula_shirley.schema import domain
 from copula_shirley.schema.schema import Column, Schema
 
 Row = dict[str, Any]
@@ -93,12 +92,9 @@ def odd_rows(case: Case) -> dict[str, Row]:
 
 
 def _end(column: Column, *, last: bool) -> Any:
-    if column.kind in ("categorical", "boolean"):
-        return domain.categories(column)[-1 if last else 0]
-    bound = column.maximum if last else column.minimum
-    if column.kind == "datetime":
-        return bound.strftime(column.format) if column.format else bound
-    return int(bound) if column.kind == "integer" else float(bound)
+    kind = column.domain
+    ends = kind.from_numbers(np.array(kind.number_range), kind.private_storage)
+    return ends.tolist()[-1 if last else 0]
 
 
 # -- neighbours -------------------------------------------------------------------------
@@ -194,16 +190,15 @@ def _bad_values(column: Column, table: pd.DataFrame) -> list[tuple[Any, ...]]:
 
     if not column.missing:
         put("a value is missing where none may be", None)
-    if column.kind == "categorical":
+    if column.is_listed:
         put("a category that nobody declared", CANARY, CANARY)
         put("a list in the place of a category", [CANARY], CANARY)
-    elif column.kind in ("integer", "continuous"):
-        far = float(column.maximum) + 7391.0
-        put("a number outside its bounds", far, f"{far:g}", repr(far), f"{far:.0f}")
-        put("a text in the place of a number", CANARY, CANARY)
-    elif column.kind == "datetime":
-        late = column.maximum + pd.Timedelta(days=7391)
-        text = late.strftime(column.format or "%Y-%m-%d")
-        put("a date outside its bounds", text if column.format else late, text)
-        put("a text in the place of a date", CANARY, CANARY)
+        return found
+    far = np.array([column.domain.number_range[1] + 7391.0])
+    value = column.domain.from_numbers(far, column.domain.private_storage).tolist()[0]
+    quoted = {str(value).removesuffix(" 00:00:00")}
+    if column.is_number:
+        quoted |= {f"{value:g}", f"{value:.0f}"}
+    put("a value outside its bounds", value, *sorted(quoted))
+    put("a text in the place of another value", CANARY, CANARY)
     return found

@@ -62,7 +62,7 @@ def _farthest(column: Column, group: NDArray[np.intp], numbers: FloatArray) -> f
     farthest = 0.0
     for members in np.split(codes[order], starts[1:]):
         gap = np.bincount(members, minlength=len(distinct)) / len(members) - overall
-        if column.nominal or column.kind == "boolean":
+        if not column.is_ordered:
             distance = float(np.abs(gap).sum() / 2)
         else:
             distance = float(np.abs(np.cumsum(gap)).sum() / max(len(distinct) - 1, 1))

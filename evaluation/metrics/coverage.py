@@ -17,7 +17,7 @@ from scipy.stats import norm
 from copula_shirley.evaluation.comparison import Comparison, Rows
 from copula_shirley.evaluation.metrics.learning import Design, known_target
 from copula_shirley.evaluation.result import Result
-from copula_shirley.schema.domain import FloatArray, categories
+from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column
 
 Z = float(norm.ppf(0.975))
@@ -40,7 +40,7 @@ def coverage_of_means(c: Comparison) -> Result:
     columns, intervals = {}, {}
     for column in c.schema:
         truth, drawn = real.numbers[column.name], c.synthetic.numbers[column.name]
-        if column.kind in ("categorical", "boolean"):
+        if column.is_listed:
             columns[column.name] = _shares_covered(column, truth, drawn)
             continue
         truth, drawn = truth[np.isfinite(truth)], drawn[np.isfinite(drawn)]
@@ -76,7 +76,7 @@ def _covers(low: float, high: float, value: float, scale: float = 0.0) -> bool:
 
 def _shares_covered(column: Column, truth: FloatArray, drawn: FloatArray) -> float:
     """Share of the categories that occur whose real share lies in the Wilson interval."""
-    codes = [-np.inf] * column.missing + list(map(float, range(len(categories(column)))))
+    codes = [-np.inf] * column.missing + list(map(float, range(len(column.domain.categories))))
     codes = [code for code in codes if (truth == code).any() or (drawn == code).any()]
     n = len(drawn)
     covered: list[bool] = []

@@ -19,8 +19,7 @@ from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.attacks.plain import check_positive
 from copula_shirley.evaluation.comparison import Comparison, Rows, rows_of
 from copula_shirley.evaluation.result import Result, pair
-from copula_shirley.schema import domain
-from copula_shirley.schema.domain import FloatArray, categories
+from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
 
 #: The cell of each row, by column.
@@ -65,9 +64,9 @@ class Binning:
 
 
 def _edges(column: Column, numbers: FloatArray, bins: int) -> tuple[float, ...]:
-    if column.kind in ("categorical", "boolean"):
-        return tuple(map(float, range(len(categories(column)) - 1)))
-    if column.kind == "integer" and column.maximum - column.minimum < bins:
+    if column.is_listed:
+        return tuple(map(float, range(len(column.domain.categories) - 1)))
+    if column.is_whole and column.maximum - column.minimum < bins:
         return tuple(map(float, range(column.minimum, column.maximum)))
     known = numbers[np.isfinite(numbers)]
     if len(known) == 0:
@@ -105,9 +104,9 @@ def shares(c: Comparison) -> dict[str, dict[str, list[Any]]]:
 
 def _labels(column: Column, edges: Sequence[float]) -> list[str]:
     """Names of the cells of ``Binning.codes``."""
-    if column.kind in ("categorical", "boolean"):
-        inner = [str(value) for value in categories(column)]
-    elif column.kind == "integer" and column.maximum - column.minimum < len(edges) + 2:
+    if column.is_listed:
+        inner = [str(value) for value in column.domain.categories]
+    elif column.is_whole and column.maximum - column.minimum < len(edges) + 2:
         inner = [str(value) for value in range(column.minimum, column.maximum + 1)]
     else:
         inner = _ranges(column, edges)
@@ -118,7 +117,7 @@ def _ranges(column: Column, edges: Sequence[float]) -> list[str]:
     """Cells between edges in words; a heap's cell is its value."""
     if not edges:
         return ["any"]
-    values = domain.from_numbers(column, np.array(edges))
+    values = column.domain.from_numbers(np.array(edges))
     ends = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
     ranges = [f"up to {ends[0]}"]
     for low, high, start, end in zip(edges, edges[1:], ends, ends[1:], strict=False):

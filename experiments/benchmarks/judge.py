@@ -79,7 +79,7 @@ def generators() -> dict[str, Generator]:
 
 def groups_of(schema: Schema) -> dict[str, Groups]:
     """The columns or pairs that each figure is computed for."""
-    numeric = [c.name for c in schema if c.kind in ("integer", "continuous")]
+    numeric = [c.name for c in schema if c.is_number]
     listed = [c.name for c in schema if _has_cells(c)]
     return {
         "ks": list(combinations(numeric, 1)),
@@ -91,8 +91,8 @@ def groups_of(schema: Schema) -> dict[str, Groups]:
 
 def _has_cells(column: Column) -> bool:
     """Whether each value has a cell of its own in our binning."""
-    few = column.kind == "integer" and column.maximum - column.minimum < BINS
-    return column.kind in ("categorical", "boolean") or few
+    few = column.is_whole and column.maximum - column.minimum < BINS
+    return column.is_listed or few
 
 
 # -- three ways to the same figures --------------------------------------------

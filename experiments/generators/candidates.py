@@ -35,7 +35,6 @@ from copula_shirley.experiments.specs import Run
 from copula_shirley.generator import Generator, generators
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.registry import find_class, takes
-from copula_shirley.schema.domain import categories
 from copula_shirley.schema.schema import Schema
 from copula_shirley.thesis.generator import CopulaShirley
 
@@ -156,7 +155,7 @@ def check_one_hot(settings: Mapping[str, Any], schema: Schema) -> None:
     """Leave out a vine over more one-hot columns than can be fitted."""
     if settings.get("encoder") != "onehot":
         return
-    columns = sum(len(categories(c)) if c.kind == "categorical" else 1 for c in schema)
+    columns = sum(len(c.categories) or 1 for c in schema)
     if columns > MOST_ONE_HOT:
         raise Skip(
             f"one-hot codes make {columns} columns, {columns * (columns - 1) // 2:,} pairs for the "

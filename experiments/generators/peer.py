@@ -21,8 +21,7 @@ from copula_shirley.experiments.generators.registry import Entry
 from copula_shirley.experiments.run.synthesis import Skip, Synthesis, by_its_word, resolved
 from copula_shirley.experiments.specs import Run
 from copula_shirley.rows.memory import MemoryRows
-from copula_shirley.schema import domain
-from copula_shirley.schema.domain import Grid, categories
+from copula_shirley.schema.domain import Grid
 from copula_shirley.schema.schema import Column, Schema
 
 DRIVER = Path(__file__).with_name("driver.py")
@@ -97,7 +96,7 @@ class Peer:
         grid = Grid(schema)
         codes = {name: self._codes(drawn, name, size) for name, size in grid.sizes.items()}
         numbers = grid.numbers(codes, rng)
-        return pd.DataFrame({c.name: domain.from_numbers(c, numbers[c.name]) for c in schema})
+        return pd.DataFrame({c.name: c.domain.from_numbers(numbers[c.name]) for c in schema})
 
     def _codes(self, drawn: pd.DataFrame, name: str, size: int) -> Any:
         if name not in drawn.columns:
@@ -125,17 +124,15 @@ class Peer:
 
 def described(column: Column) -> dict[str, Any]:
     """The declared domain of a column in plain values."""
-    about: dict[str, Any] = {"kind": column.kind, "missing": column.missing}
-    if column.kind in ("categorical", "boolean"):
-        return {**about, "categories": list(categories(column)), "ordered": column.ordered}
+    facts = {"is_listed": column.is_listed, "is_number": column.is_number}
+    about = {"kind": column.kind, "missing": column.missing, "is_whole": column.is_whole, **facts}
+    if column.is_listed:
+        return {**about, "categories": list(column.domain.categories), "ordered": column.ordered}
     bounds = {"minimum": column.minimum, "maximum": column.maximum}
-    if column.kind == "datetime":
+    if not column.is_number:
         bounds = {name: bound.isoformat() for name, bound in bounds.items()}
         about["format"] = column.format
-    resolution = None if column.resolution is None else str(column.resolution)
-    if column.kind == "continuous":
-        resolution = column.resolution  # type: ignore[assignment]
-    return {**about, **bounds, "resolution": resolution, "special": list(column.special)}
+    return {**about, **bounds, "resolution": column.resolution, "special": list(column.special)}
 
 
 def write_job(folder: Path, job: dict[str, Any], table: pd.DataFrame) -> None:

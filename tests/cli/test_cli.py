@@ -22,7 +22,6 @@ from copula_shirley import CopulaShirley, load
 from copula_shirley.cli import main as cli
 from copula_shirley.errors import PrivacyWarning
 from copula_shirley.files.model_file import HEADER
-from copula_shirley.schema.domain import private_storage
 from copula_shirley.schema.schema import Column, Schema
 
 SCHEMA = Schema(
@@ -221,7 +220,7 @@ def test_fit_sample_and_inspect(place: Place) -> None:
     assert (drawn.code, drawn.out) == (0, "") and drawn.err.startswith("NOT PROTECTED: ")
     table = pd.read_parquet(place.folder / "out.parquet")
     assert len(table) == 200
-    assert [str(dtype) for dtype in table.dtypes] == [private_storage(c) for c in SCHEMA]
+    assert [str(dtype) for dtype in table.dtypes] == [c.domain.private_storage for c in SCHEMA]
     SCHEMA.validate(table)
 
     shown = shirley("inspect", "m.shirley", **where)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from copula_shirley import Budget, Ledger, Schema
 from copula_shirley.privacy.noise import SeededNoise
-from copula_shirley.schema.domain import Grid, to_numbers
+from copula_shirley.schema.domain import Grid
 
 
 class NoisyHistogram:
@@ -38,7 +38,7 @@ class NoisyHistogram:
         self.ledger_ = Ledger(budget, claimed=budget, neighbours=self.neighbours)
         self.ledger_.charge("histogram", column.name, "discrete laplace", self.epsilon)
         scale = self.factor * self.ledger_.sensitivity().l1 / self.epsilon
-        codes = Grid((column,)).codes({column.name: to_numbers(column, table[column.name])})
+        codes = Grid((column,)).codes({column.name: column.domain.to_numbers(table[column.name])})
         counts = np.bincount(codes[column.name], minlength=column.size)
         self.counts_, self._name = SeededNoise(self._rng).laplace(counts, scale), column.name
         return self

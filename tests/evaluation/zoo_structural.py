@@ -153,7 +153,7 @@ class SamplesTheNoise(DPHistogram):
         same = np.random.default_rng(self._seed).spawn(2)[0]
         drawn = self._draw(n, same)
         yield pd.DataFrame(
-            {k: domain.from_numbers(self.schema_[k], drawn[k], self.dtypes_[k]) for k in drawn}
+            {k: self.schema_[k].domain.from_numbers(drawn[k], self.dtypes_[k]) for k in drawn}
         )
 
 
@@ -350,7 +350,7 @@ class DtypeOfARow(DPHistogram):
     """Columns are stored as pandas stored the rows: one gap makes floats of whole numbers."""
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
-        return domain.storage(column, series)
+        return column.domain.storage(series)
 
 
 class TypesAWholeColumn(DPHistogram):
@@ -463,8 +463,8 @@ class RepairsInSilence(DPHistogram):
 
     def _enter(self, table, schema, rng):  # type: ignore[no-untyped-def]
         for column in schema:
-            if column.kind in ("integer", "continuous"):
-                table = table.assign(**{column.name: domain.clip(column, table[column.name])})
+            if column.is_number:
+                table = table.assign(**{column.name: column.domain.clip(table[column.name])})
         return super()._enter(table, schema, rng)
 
 

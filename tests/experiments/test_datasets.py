@@ -15,7 +15,6 @@ import pytest
 
 from copula_shirley.errors import SchemaError, ShirleyError
 from copula_shirley.experiments import Dataset, DatasetError, datasets, list_datasets, load_dataset
-from copula_shirley.schema import domain
 from copula_shirley.schema.schema import Schema
 
 NAMES = ("randhie", "adult", "compas", "diabetes130", "texas", "made")
@@ -106,7 +105,7 @@ def test_targets_are_of_the_kind_that_their_task_needs(name: str) -> None:
     ],
 )
 def test_heaps_have_a_cell_of_their_own(name: str, column: str, heaps: tuple[int, ...]) -> None:
-    cells = domain.cells(schema_of(name)[column])
+    cells = schema_of(name)[column].domain.cells()
     at = cells.index(np.array(heaps, dtype=float))
     np.testing.assert_array_equal(cells.first[at], heaps)
     np.testing.assert_array_equal(cells.last[at], heaps)

@@ -10,7 +10,6 @@ from copula_shirley import Column, PrivateVine, Schema
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.privacy.ledger import Budget, Sensitivity
 from copula_shirley.private_vine.leaves import LeafKey, Leaves, with_shares
-from copula_shirley.schema import domain
 
 BELL = Calibration(Budget(1.0, 1e-9), Sensitivity(1, 1))
 STEEP = Calibration(Budget(1.0, 0.0), Sensitivity(1, 1))
@@ -22,7 +21,7 @@ def column(**settings: object) -> Column:
 
 
 def test_leaves_are_the_cells_at_first() -> None:
-    leaves = Leaves.of(column(), domain.cells(column()))
+    leaves = Leaves.of(column(), column().domain.cells())
     assert leaves.low.tolist() == [0, 20, 40, 60, 80]
     assert leaves.high.tolist() == [20, 40, 60, 80, 101]  # the last value belongs to the domain
     assert leaves.values.tolist() == [20, 20, 20, 20, 21]  # noqa: PD011
@@ -30,12 +29,12 @@ def test_leaves_are_the_cells_at_first() -> None:
 
 def test_a_value_with_a_cell_of_its_own_is_no_part_of_the_next() -> None:
     own = column(special=(0,))
-    leaves = Leaves.of(own, domain.cells(own))
+    leaves = Leaves.of(own, own.domain.cells())
     assert (leaves.low[:2].tolist(), leaves.high[:2].tolist()) == ([0, 1], [1, 20])
 
 
 def test_cut_by_hand() -> None:
-    leaves = Leaves.of(column(), domain.cells(column()))
+    leaves = Leaves.of(column(), column().domain.cells())
     found = leaves.cut(np.array([100.0, 3, 3, 3, 3]), sigma=1.0)
     assert found is not None
     finer, parent = found
@@ -45,7 +44,7 @@ def test_cut_by_hand() -> None:
 
 
 def test_heaps_keep_their_count_and_the_rest_is_evened_out() -> None:
-    leaves = Leaves.of(column(), domain.cells(column()))
+    leaves = Leaves.of(column(), column().domain.cells())
     rows = np.array([100.0, 0, 0, 0, 0])
     finer, parent = leaves.cut(rows, sigma=1.0) or pytest.fail("no cut")
     counts = np.zeros(len(parent))
@@ -58,7 +57,7 @@ def test_heaps_keep_their_count_and_the_rest_is_evened_out() -> None:
 
 def test_noise_alone_makes_no_heaps() -> None:
     own = column(resolution=0.001, cells=50)
-    leaves = Leaves.of(own, domain.cells(own))
+    leaves = Leaves.of(own, own.domain.cells())
     rows = np.full(50, 1000.0)
     finer, parent = leaves.cut(rows, sigma=30.0) or pytest.fail("no cut")
     heaps = []
@@ -91,7 +90,7 @@ def test_every_number_lies_in_one_leaf_and_is_drawn_there(
     tenths: list[int], resolution: float | None, cells: int, missing: bool
 ) -> None:
     own = column(resolution=resolution, cells=cells, missing=missing, special=(0,))
-    grid = domain.cells(own)
+    grid = own.domain.cells()
     numbers = np.array(tenths) / 10
     if resolution is not None:
         numbers = np.round(numbers / resolution) * resolution
@@ -111,7 +110,7 @@ def test_every_number_lies_in_one_leaf_and_is_drawn_there(
     # the upper bound of a domain without a grid belongs to its last leaf
     assert (inside | (resolution is None) & (numbers[known] == 10)).all()
     drawn = finer.draw(numbers, codes, np.random.default_rng(0))
-    rounded = domain.round_to_resolution(own, drawn)
+    rounded = own.domain.round(drawn)
     assert (grid.index(rounded) == codes).all()
 
 

@@ -18,7 +18,6 @@ from copula_shirley.privacy.ledger import histogram_sensitivity
 from copula_shirley.privacy.noise import SeededNoise
 from copula_shirley.private_vine.domain import (
     OTHER,
-    STORAGES,
     GrainKey,
     LabelKey,
     MagnitudeKey,
@@ -27,6 +26,8 @@ from copula_shirley.private_vine.domain import (
     undeclared,
 )
 from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.schema.dates import Datetime
+from copula_shirley.schema.numeric import Integer
 from copula_shirley.schema.values import label_of
 
 
@@ -36,7 +37,7 @@ def raw(**columns: list[object]) -> MemoryRows:
 
 def records_of(table: pd.DataFrame, schema: Schema | None = None) -> MemoryRows:
     schema = schema or undeclared(table)
-    kinds = {c.name: STORAGES[c.kind] for c in schema}
+    kinds = {c.name: c.domain.stored for c in schema}
     return raw_rows(table, kinds, schema)
 
 
@@ -91,7 +92,7 @@ def test_one_row_does_not_change_how_other_dates_are_read(
         asked = Schema((Column("x", "datetime", format=text_format, provenance="private"),))
         tables = [pd.DataFrame({"x": pd.Series(rows, dtype=object)}) for rows in (values, usual)]
         found, alone = (records_of(table, asked) for table in tables)
-        for key in (MagnitudeKey("x"), GrainKey("x", date=True)):
+        for key in (MagnitudeKey("x"), GrainKey("x", Datetime.grains)):
             counts = [np.bincount(key.cells(r), minlength=key.shape[0]) for r in (found, alone)]
             assert np.abs(counts[0] - counts[1]).sum() == 1
         column = Column(
@@ -158,9 +159,9 @@ def test_a_bought_target_of_many_classes_is_loaded_again(tmp_path: Path) -> None
 
 def test_grains_by_hand() -> None:
     records = raw(x=[1.0, 0.5, 0.25, 13.73189, 1 / 3, np.nan])
-    assert GrainKey("x", date=False).cells(records.chunk()).tolist() == [0, 1, 2, 5, 7, 8]
+    assert GrainKey("x", Integer.grains).cells(records.chunk()).tolist() == [0, 1, 2, 5, 7, 8]
     moments = pd.to_datetime(["2020-01-01 00:00:00", "2020-01-01 05:00:00", "2020-01-01 05:00:01"])
-    assert GrainKey("d", date=True).cells(raw(d=list(moments))).tolist() == [0, 1, 2]
+    assert GrainKey("d", Datetime.grains).cells(raw(d=list(moments))).tolist() == [0, 1, 2]
 
 
 def test_labels() -> None:

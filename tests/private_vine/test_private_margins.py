@@ -19,7 +19,6 @@ from copula_shirley.private_vine.margins import (
     to_simplex,
 )
 from copula_shirley.private_vine.reweighting import Target, pick, tilt
-from copula_shirley.schema import domain
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=20), st.floats(0.1, 1e3))
@@ -124,7 +123,7 @@ def test_exact_counts_stay() -> None:
 
 def test_ranges_keep_a_cumulative_share_near_the_truth() -> None:
     column = Column("x", "integer", minimum=0, maximum=199)
-    cells = domain.cells(column)
+    cells = column.domain.cells()
     truth = np.round(4000 * np.exp(-np.arange(200) / 30) / 30)
 
     def error(levels: list[Level]) -> float:
@@ -143,7 +142,7 @@ def test_a_flat_column_stays_flat() -> None:
     errors = []
     for seed in range(20):
         levels = leveled(truth, (80 / 0.15**0.5,) * 2 + (80 / 0.7**0.5,), seed)
-        mass = mass_of(column, domain.cells(column), levels, 10_000.0)
+        mass = mass_of(column, column.domain.cells(), levels, 10_000.0)
         errors.append(np.abs(mass - 0.01).sum() / 2)
     assert np.mean(errors) < 0.06  # ranges that are taken as they are counted leave .12
 
@@ -161,7 +160,7 @@ def test_a_flat_column_stays_flat() -> None:
 )
 def test_cells_that_are_far_narrower_than_others(bounds: dict[str, Any]) -> None:
     column = Column("x", "integer", **bounds)
-    cells = domain.cells(column)
+    cells = column.domain.cells()
     place = int(
         np.argmin(np.where(np.isin(cells.first, column.special), np.inf, cells.last - cells.first))
     )

@@ -39,7 +39,6 @@ from copula_shirley.private_vine.cell_maps import GroupKey, InnovationKey
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import Chunk
-from copula_shirley.schema.domain import cells, from_numbers, private_storage, to_numbers
 
 #: Chance with which a statistical test may fail; all of them are seeded, so it was drawn once.
 CHANCE = 1e-6
@@ -106,7 +105,7 @@ def random_table(
     values = {}
     for column in schema:
         share = hidden if alike else rng.random(n)
-        if column.kind in ("categorical", "boolean"):
+        if column.is_listed:
             listed = column.categories or (False, True)
             drawn = [listed[int(s * len(listed))] for s in share]
         elif column.kind == "datetime":
@@ -353,10 +352,10 @@ STORED = [
 @pytest.mark.parametrize("column", STORED)
 def test_every_value_fits_the_dtype_of_its_column(column: Column) -> None:
     """It follows from the column alone; and every value that could be drawn can be stored in it."""
-    names = cells(column).first
-    drawn = from_numbers(column, names, private_storage(column))
+    names = column.domain.cells().first
+    drawn = column.domain.from_numbers(names, column.domain.private_storage)
     Schema((column,)).validate(pd.DataFrame({"x": drawn}))
-    assert np.array_equal(to_numbers(column, drawn), names)
+    assert np.array_equal(column.domain.to_numbers(drawn), names)
 
 
 # -- a transcript is the model ------------------------------------------------------

@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.schema import domain
 from copula_shirley.schema.dates import Datetime, guess_format
 from copula_shirley.schema.domain import MISSING
 from copula_shirley.schema.schema import Column
@@ -23,11 +22,11 @@ INF = math.inf
 
 
 def round_trip(column: Column, series: pd.Series) -> pd.Series:
-    domain.check(column, series)
-    numbers = domain.to_numbers(column, series)
+    column.domain.check(series)
+    numbers = column.domain.to_numbers(series)
     assert numbers.dtype == np.float64
     assert not np.isnan(numbers).any()
-    return domain.from_numbers(column, numbers, domain.storage(column, series))
+    return column.domain.from_numbers(numbers, column.domain.storage(series))
 
 
 def assert_identity(column: Column, series: pd.Series) -> None:
@@ -74,19 +73,19 @@ BY_HAND: dict[str, tuple[Column, list[Any], list[float]]] = {
 @pytest.mark.parametrize(("column", "values", "numbers"), BY_HAND.values(), ids=BY_HAND)
 def test_numbers_by_hand(column: Column, values: list[Any], numbers: list[float]) -> None:
     series = pd.Series(values)
-    assert domain.to_numbers(column, series).tolist() == numbers
-    back = domain.from_numbers(column, np.array(numbers, dtype=float))
+    assert column.domain.to_numbers(series).tolist() == numbers
+    back = column.domain.from_numbers(np.array(numbers, dtype=float))
     assert [None if pd.isna(v) else v for v in back] == [None if pd.isna(v) else v for v in values]
 
 
 def test_a_time_zone_counts_in_utc() -> None:
     stamps = pd.Series(pd.to_datetime(["2020-01-01 08:00", "2020-01-01 09:00"]))
-    assert domain.to_numbers(HOUR, stamps.dt.tz_localize("Europe/Berlin")).tolist() == [1, 2]
+    assert HOUR.domain.to_numbers(stamps.dt.tz_localize("Europe/Berlin")).tolist() == [1, 2]
 
 
 def test_the_order_of_numbers_is_the_order_of_values_with_missing_first() -> None:
     sizes = column_of("categorical", categories=("small", "large"), ordered=True, missing=True)
-    assert domain.to_numbers(sizes, pd.Series(["large", None, "small"])).argsort().tolist() == [
+    assert sizes.domain.to_numbers(pd.Series(["large", None, "small"])).argsort().tolist() == [
         1,
         2,
         0,
@@ -223,7 +222,7 @@ def test_a_column_that_may_be_missing_gets_a_dtype_that_can_be(dtype: str, nulla
     back = round_trip(column, series)
     assert str(back.dtype) == nullable
     assert back.astype(dtype).tolist() == series.tolist()
-    drawn = domain.from_numbers(column, np.array([1.0, MISSING]), nullable)
+    drawn = column.domain.from_numbers(np.array([1.0, MISSING]), nullable)
     assert drawn.isna().tolist() == [False, True]
 
 
@@ -251,14 +250,14 @@ def test_dates_of_which_none_is_known() -> None:
 
 def test_an_empty_draw_has_the_right_dtype() -> None:
     for column, _, make in STORED.values():
-        stored = domain.storage(column, make([]))
-        assert domain.from_numbers(column, np.empty(0), stored).dtype == make([]).dtype
+        stored = column.domain.storage(make([]))
+        assert column.domain.from_numbers(np.empty(0), stored).dtype == make([]).dtype
 
 
 def test_storage_depends_on_the_dtype_alone() -> None:
     maybe = column_of("integer", minimum=0, maximum=9, missing=True)
     full = pd.Series([1, 2], dtype="int64")
-    assert domain.storage(maybe, full) == domain.storage(maybe, full.iloc[:1]) == "Int64"
+    assert maybe.domain.storage(full) == maybe.domain.storage(full.iloc[:1]) == "Int64"
 
 
 # -- guesses for a draft ---------------------------------------------------------------
@@ -358,7 +357,7 @@ CELLS: dict[str, tuple[Column, list[float], list[float], float]] = {
 
 @pytest.mark.parametrize(("column", "first", "last", "step"), CELLS.values(), ids=CELLS)
 def test_cells_by_hand(column: Column, first: list[float], last: list[float], step: float) -> None:
-    found = domain.cells(column)
+    found = column.domain.cells()
     assert found.first.tolist() == first
     assert found.last.tolist() == last
     assert found.step == step
@@ -395,7 +394,7 @@ def test_the_number_of_cells_that_a_schema_does_not_name(
 @pytest.mark.parametrize("kind", ["integer", "continuous"])
 def test_too_many_cells_are_refused(kind: str) -> None:
     with pytest.raises(SchemaError, match=r"'x': cells \(60,000\) must be at most 50,000"):
-        domain.cells(column_of(kind, minimum=0, maximum=10**9, cells=60_000))
+        column_of(kind, minimum=0, maximum=10**9, cells=60_000).domain.cells()
 
 
 @given(st.integers(0, 60), st.integers(1, 70), st.lists(st.integers(0, 60)), st.booleans())
@@ -406,20 +405,20 @@ def test_cells_are_reckoned_before_they_are_made(
     for kind in ("integer", "continuous"):
         fields = {"minimum": 0, "maximum": maximum, "cells": cells, "missing": missing}
         column = column_of(kind, special=special, **fields)
-        assert domain.cells(column).size <= domain.most_cells(column)
+        assert column.domain.cells().size <= column.domain.most_cells()
         if not special and (maximum or kind == "integer"):
-            assert domain.cells(column).size == domain.most_cells(column)
+            assert column.domain.cells().size == column.domain.most_cells()
 
 
 def test_index_and_snap_by_hand() -> None:
-    found = domain.cells(column_of("integer", minimum=0, maximum=9, cells=3, missing=True))
+    found = column_of("integer", minimum=0, maximum=9, cells=3, missing=True).domain.cells()
     numbers = np.array([0, 3, 4, 6, 7, 9, MISSING])
     assert found.index(numbers).tolist() == [1, 1, 2, 2, 3, 3, 0]
     assert found.snap(numbers).tolist() == [0, 0, 4, 4, 7, 7, MISSING]
 
 
 def test_spread_reaches_every_number_of_the_cell_and_no_other() -> None:
-    found = domain.cells(column_of("integer", minimum=0, maximum=9, cells=3, special=(5,)))
+    found = column_of("integer", minimum=0, maximum=9, cells=3, special=(5,)).domain.cells()
     rng = np.random.default_rng(0)
     for first, inside in {0: {0, 1, 2, 3}, 4: {4}, 5: {5}, 6: {6}, 7: {7, 8, 9}}.items():
         drawn = found.spread(np.full(500, float(first)), rng)
@@ -479,7 +478,7 @@ drawn_columns = st.one_of(gridded(), intervals(), listed())
 @given(drawn_columns)
 def test_every_number_lies_in_exactly_one_cell(drawn: tuple[Column, np.ndarray]) -> None:
     column, numbers = drawn
-    found = domain.cells(column)
+    found = column.domain.cells()
     if column.missing:
         numbers = np.append(numbers, MISSING)
     assert np.all(np.diff(found.first) > 0)
@@ -498,7 +497,7 @@ def test_spread_stays_in_the_cell_and_on_the_grid(
     drawn: tuple[Column, np.ndarray], seed: int
 ) -> None:
     column, numbers = drawn
-    found = domain.cells(column)
+    found = column.domain.cells()
     if column.missing:
         numbers = np.append(numbers, MISSING)
     inside = found.spread(found.snap(numbers), np.random.default_rng(seed))
@@ -515,7 +514,7 @@ def test_spread_stays_in_the_cell_and_on_the_grid(
 @given(st.one_of(gridded(), intervals()), st.integers(0, 2**32))
 def test_a_special_value_is_alone_in_its_cell(drawn: tuple[Column, np.ndarray], seed: int) -> None:
     column, numbers = drawn
-    found = domain.cells(column)
+    found = column.domain.cells()
     special = np.array(column.special, dtype=float)
     assert found.snap(special).tolist() == special.tolist()
     assert found.spread(special, np.random.default_rng(seed)).tolist() == special.tolist()
@@ -525,7 +524,7 @@ def test_a_special_value_is_alone_in_its_cell(drawn: tuple[Column, np.ndarray], 
 
 def test_spread_never_reaches_the_next_cell() -> None:
     """Near 2**50 the numbers are 1/4 apart, so that a sum is easily rounded up."""
-    found = domain.cells(column_of("continuous", minimum=2**50, maximum=2**50 + 8, cells=8))
+    found = column_of("continuous", minimum=2**50, maximum=2**50 + 8, cells=8).domain.cells()
     firsts = np.repeat(found.first, 500)
     inside = found.spread(firsts, np.random.default_rng(0))
     assert np.all(found.snap(inside) == firsts)
@@ -541,19 +540,19 @@ def test_rounding_by_hand() -> None:
     numbers = np.array([0.21, 0.3, 0.8, 5.2, 9.8, MISSING])
     # 0.21 would go to 0 and 9.8 to 10, which are outside the bounds
     expected = [0.2, 0.5, 1.0, 5.0, 9.9, MISSING]
-    assert domain.round_to_resolution(column, numbers).tolist() == expected
+    assert column.domain.round(numbers).tolist() == expected
 
 
 def test_rounding_leaves_no_dust() -> None:
     column = column_of("continuous", minimum=0, maximum=1, resolution=0.1)
-    assert domain.round_to_resolution(column, np.array([0.31, 0.68])).tolist() == [0.3, 0.7]
+    assert column.domain.round(np.array([0.31, 0.68])).tolist() == [0.3, 0.7]
 
 
 @pytest.mark.parametrize("resolution", [0.125, 1.25, 0.0625, 0.375])
 def test_rounding_to_a_grid_with_many_digits(resolution: float) -> None:
     column = column_of("continuous", minimum=0, maximum=100, resolution=resolution)
     grid = np.arange(9) * resolution
-    assert domain.round_to_resolution(column, grid).tolist() == grid.tolist()
+    assert column.domain.round(grid).tolist() == grid.tolist()
 
 
 @pytest.mark.parametrize("resolution", GRIDS)
@@ -564,11 +563,11 @@ def test_rounding_stays_within_the_bounds(
 ) -> None:
     plain, numbers = drawn
     column = Column.from_dict("x", {**plain.to_dict(), "resolution": resolution})
-    rounded = domain.round_to_resolution(column, np.append(numbers, MISSING))
+    rounded = column.domain.round(np.append(numbers, MISSING))
     assert rounded[-1] == MISSING
     rounded = rounded[:-1]
     assert np.all((rounded >= column.minimum) & (rounded <= column.maximum))
-    assert domain.round_to_resolution(plain, numbers).tolist() == numbers.tolist()
+    assert plain.domain.round(numbers).tolist() == numbers.tolist()
 
 
 @pytest.mark.parametrize("resolution", GRIDS)
@@ -579,7 +578,7 @@ def test_rounded_numbers_lie_on_the_grid_or_on_a_bound(
 ) -> None:
     plain, numbers = drawn
     column = Column.from_dict("x", {**plain.to_dict(), "resolution": resolution})
-    rounded = domain.round_to_resolution(column, numbers)
+    rounded = column.domain.round(numbers)
     steps = rounded / resolution
     # up to 2e6 steps, each a few float roundings of 2e-16 away from a whole number
     on_grid = np.abs(steps - np.round(steps)) < 1e-6
@@ -588,5 +587,5 @@ def test_rounded_numbers_lie_on_the_grid_or_on_a_bound(
 
 def test_only_continuous_columns_are_rounded() -> None:
     numbers = np.array([0.0, 1.0, 2.0])
-    assert domain.round_to_resolution(COLOUR, numbers) is numbers
-    assert domain.round_to_resolution(DAY, numbers) is numbers
+    assert COLOUR.domain.round(numbers) is numbers
+    assert DAY.domain.round(numbers) is numbers

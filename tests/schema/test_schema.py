@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from copula_shirley.errors import SchemaError, ShirleyError
 from copula_shirley.files.strict_yaml import load_yaml
 from copula_shirley.files.texts import BLANK
-from copula_shirley.schema import dates, domain
+from copula_shirley.schema import dates
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.draft import DRAFT_NOTE
 from copula_shirley.schema.schema import Column, Schema
@@ -300,7 +300,7 @@ def test_offsets_that_differ_are_one_timeline() -> None:
     summer = pd.DataFrame({"t": ["2020-02-01T01:00:00+0100", "2020-07-01T01:00:00+0200"]})
     one(column).validate(summer)
     # February 1st is 31 days after the minimum, and 23:00 of June 30th 181 days and 23 hours
-    assert domain.to_numbers(column, summer["t"]).tolist() == [31 * 24, 181 * 24 + 23]
+    assert column.domain.to_numbers(summer["t"]).tolist() == [31 * 24, 181 * 24 + 23]
 
 
 # -- clip ------------------------------------------------------------------------------
@@ -519,7 +519,7 @@ def test_a_timedelta_is_a_resolution() -> None:
         maximum="2021-01-01",
         resolution=pd.Timedelta("1D"),  # type: ignore[arg-type]
     )
-    assert domain.step_of(Schema.from_yaml(one(column).to_yaml())["t"]) == pd.Timedelta("1D")
+    assert Schema.from_yaml(one(column).to_yaml())["t"].domain.step == pd.Timedelta("1D")
 
 
 BAD_SCHEMAS: list[tuple[str, str]] = [

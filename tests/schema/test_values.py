@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from copula_shirley import Column, PrivateVine, Schema, SchemaError, SettingError, read_table
 from copula_shirley.evaluation.contract.cost import excess
 from copula_shirley.privacy import recording as tape
-from copula_shirley.private_vine.domain import STORAGES, raw_rows
+from copula_shirley.private_vine.domain import raw_rows
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.conditions import conditions
-from copula_shirley.schema.domain import to_numbers
 from copula_shirley.schema.values import (
     Cache,
     label_of,
@@ -121,7 +120,7 @@ OBJECTS = [
 
 def records_of(values: Any, column: Column) -> list[Any]:
     table = pd.DataFrame({"x": values})
-    records = raw_rows(table, {"x": STORAGES[column.kind]}, Schema((column,)))
+    records = raw_rows(table, {"x": column.domain.stored}, Schema((column,)))
     numbers = records.numbers.get("x", np.zeros(len(table))).tolist()
     labels = records.labels.get("x", pd.Series([None] * len(table))).tolist()
     return [repr(row) for row in zip(numbers, labels, records.missing["x"].tolist(), strict=True)]
@@ -285,7 +284,7 @@ def test_people_are_told_apart_or_refused() -> None:
 
 @given(
     spelt=st.lists(texts | st.from_regex(r"-?[0-9]{1,16}(\.[0-9]{1,16})?", fullmatch=True)),
-    column=st.sampled_from([c for c in COLUMNS if c.kind in ("integer", "continuous")]),
+    column=st.sampled_from([c for c in COLUMNS if c.is_number]),
 )
 def test_plain_numbers_are_read_as_others_are(spelt: list[str], column: Column) -> None:
     found = column.domain.reader(("-9",))(spelt)
@@ -330,7 +329,7 @@ def test_a_clipped_row_changes_no_other(column: Column, typed: pd.Series) -> Non
     schema, numbers = Schema((column,)), []
     for rows in (typed, typed.iloc[:-1]):
         table = schema.validate(pd.DataFrame({"x": rows}), on_unknown="clip")
-        numbers.append(to_numbers(column, table["x"]))
+        numbers.append(column.domain.to_numbers(table["x"]))
     assert numbers[0][:-1].tolist() == numbers[1].tolist()
 
 
@@ -362,7 +361,7 @@ def test_dates_are_read_by_their_format_and_never_guessed() -> None:
 
 def test_numbers_that_a_reader_made_of_texts_are_found() -> None:
     column = Column("x", "categorical", categories=("1", "007"))
-    assert to_numbers(column, pd.Series([1, 1.0])).tolist() == [0, 0]
+    assert column.domain.to_numbers(pd.Series([1, 1.0])).tolist() == [0, 0]
     assert moment_of(20200131, "%Y%m%d") == moment_of("2020-01-31", None)
 
 

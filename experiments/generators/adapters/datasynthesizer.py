@@ -42,7 +42,7 @@ class Generator:
         self.degree, self.bins = degree, bins
         self.listed = {name: listed(about, bins) for name, about in domain.items()}
         for name, about in domain.items():
-            if about["kind"] == "datetime":
+            if not about["is_listed"] and not about["is_number"]:
                 raise ValueError(f"column {name!r}: dates are not supported by this adapter")
         self.description: dict[str, Any] = {}
 
@@ -98,7 +98,7 @@ def listed(about: dict[str, Any], bins: int) -> list[Any] | None:
     """The closed list of a column's values, or None if it is to be binned."""
     if "categories" in about:
         return list(about["categories"])
-    if about["kind"] == "integer" and about["maximum"] - about["minimum"] < bins:
+    if about["is_whole"] and about["maximum"] - about["minimum"] < bins:
         return list(range(int(about["minimum"]), int(about["maximum"]) + 1))
     return None
 

@@ -37,8 +37,10 @@ class Generator:
     ) -> None:
         columns = {}
         for name, about in domain.items():
+            if about["kind"] not in SDTYPES:
+                raise ValueError(f"column {name!r}: this adapter supports no {about['kind']}")
             columns[name] = {"sdtype": SDTYPES[about["kind"]]}
-            if about["kind"] == "integer" and about["maximum"] - about["minimum"] < few:
+            if about["is_whole"] and about["maximum"] - about["minimum"] < few:
                 columns[name] = {"sdtype": "categorical"}
             if about.get("format"):
                 columns[name]["datetime_format"] = about["format"]
