@@ -148,36 +148,29 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain values."""
+        names = ["generator", "lower_bound", "lower_bound_mu", "ceiling", "runs", "verdict"]
+        names += ["reason", "asked", "not_exercised", "notes", "seconds"]
+        weaker = [
+            {
+                "noise_divided_by": k,
+                "noticed": k in self.power.noticed,
+                "findings": [asdict(e) for e in found],
+            }
+            for k, found in self.control.weaker.items()
+        ]
         return jsonable(  # type: ignore[no-any-return]
             {
-                "generator": self.generator,
+                **{name: getattr(self, name) for name in names},
                 "claim": asdict(self.claim),
-                "lower_bound": self.lower_bound,
                 "lower_bound_white": self.bound("white"),
                 "lower_bound_black": self.bound("black"),
-                "lower_bound_mu": self.lower_bound_mu,
-                "ceiling": self.ceiling,
                 "confidence": CONFIDENCE,
-                "runs": self.runs,
-                "verdict": self.verdict,
-                "reason": self.reason,
                 "false_alarm_rate": FALSE_ALARM,
                 "findings": [asdict(e) for e in self.estimates],
                 "control": [asdict(e) for e in self.control.estimates],
                 "power": {**asdict(self.power), "enough": self.power.enough},
-                "weaker_controls": [
-                    {
-                        "noise_divided_by": k,
-                        "noticed": k in self.power.noticed,
-                        "findings": [asdict(e) for e in found],
-                    }
-                    for k, found in self.control.weaker.items()
-                ],
-                "asked": self.asked,
-                "not_exercised": self.not_exercised,
+                "weaker_controls": weaker,
                 "ledger_faults": self.faults,
-                "notes": self.notes,
-                "seconds": self.seconds,
                 "versions": versions(PACKAGES),
                 **self.about,
             }
@@ -271,7 +264,6 @@ def audit(
     keeps = bool(probed.stated and probed.stated.transcript)
     pairs, more = usable_pairs(setup, pairs, keeps=keeps, whole=keep is None)
     place = None if folder is None else _place(Path(folder), identity or name, setup, seed)
-    _check_pairs(setup, pairs)
     fits = run_all(setup, pairs, runs, jobs=jobs, folder=place, progress=progress)
     notes += more + _raised(pairs, fits)
     sides = [(tested, fits[i, 0], fits[i, 1]) for i, tested in enumerate(pairs)]
@@ -368,10 +360,11 @@ def usable_pairs(
             why = why or "no table is told from another by it"
         if why and len(pairs) == 1:
             raise SettingError(f"pair ({pair.name!r}) must be another: {why}")
-        if why:
-            notes.append(f"no {pair.name}: {why}")
-        else:
-            left.append(pair)
+        notes += [f"no {pair.name}: {why}"] * bool(why)
+        left += [pair] * (not why)
+    for pair in left:
+        if not isinstance(pair, Questions):
+            _check_pair(setup, pair)
     return left, notes
 
 
@@ -385,6 +378,17 @@ def _why_not(setup: Setup, pair: Pair, *, keeps: bool, whole: bool) -> str:
     if tried.error is not None:
         return f"the generator fails on them: {tried.error}"
     return NO_TRANSCRIPT if tried.noise is None else ""
+
+
+def _check_pair(setup: Setup, pair: Pair) -> None:
+    """Refuse a pair on which the generator fails on either side, before all the runs are made."""
+    tried = [fit_once(replace(setup, rows=1), pair, side, setup.seed) for side in (0, 1)]
+    if tried[0].error is not None and tried[0].error == tried[1].error:
+        raise SettingError(f"the generator fails on pair {pair.name!r}: {tried[0].error}")
+    if pair.unit == "person" and "row" in {fit.stated.unit for fit in tried if fit.stated}:
+        raise SettingError(
+            f"pair ({pair.name!r}) differs by a person, and the generator protects single rows"
+        )
 
 
 def _estimates(
@@ -431,21 +435,6 @@ def exercised(fits: Sequence[Fit], boxes: Sequence[str]) -> tuple[list[str], lis
 def _all_gaussian(fits: Sequence[Fit]) -> bool:
     """Whether no fit chose by an exponential mechanism, say, where another did not."""
     return all(fit.stated.gaussian for fit in fits if fit.stated)
-
-
-def _check_pairs(setup: Setup, pairs: Sequence[Pair]) -> None:
-    """Refuse a pair on which the generator fails on either side, before all the runs are made."""
-    for pair in pairs:
-        if isinstance(pair, Questions):
-            continue
-        tried = [fit_once(replace(setup, rows=1), pair, side, setup.seed) for side in (0, 1)]
-        if tried[0].error is not None and tried[0].error == tried[1].error:
-            raise SettingError(f"the generator fails on pair {pair.name!r}: {tried[0].error}")
-        units = {fit.stated.unit for fit in tried if fit.stated}
-        if pair.unit == "person" and "row" in units:
-            raise SettingError(
-                f"pair ({pair.name!r}) differs by a person, and the generator protects single rows"
-            )
 
 
 def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> list[str]:

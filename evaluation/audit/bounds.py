@@ -48,7 +48,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import logsumexp
+from scipy.special import log_ndtr, logsumexp
 from scipy.stats import beta, norm
 
 FloatArray = NDArray[np.float64]
@@ -143,25 +143,33 @@ def mean_lower(values: Any, alpha: float) -> float:
     return low if low > 1e-9 else 0.0
 
 
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """The delta of mu-GDP at an epsilon (Balle and Wang 2018, theorem 8).
+
+    Examples
+    --------
+    >>> round(gaussian_delta(1.0, 0.0), 4)  # twice the normal CDF at 1/2, less 1
+    0.3829
+    """
+    first = log_ndtr(mu / 2 - epsilon / mu)
+    second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+    return float(np.exp(first) - np.exp(second))
+
+
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The epsilon of mu-GDP at a delta (Balle and Wang 2018, theorem 8).
+    """The epsilon of mu-GDP at a delta.
 
     Examples
     --------
     >>> round(gaussian_epsilon(1.0, 0.126936737), 3)
     1.0
     """
-
-    def excess(epsilon: float) -> float:
-        second = math.exp(epsilon + float(norm.logcdf(-epsilon / mu - mu / 2)))
-        return float(norm.cdf(-epsilon / mu + mu / 2)) - second - delta
-
-    if excess(0.0) <= 0:
+    if gaussian_delta(mu, 0.0) <= delta:
         return 0.0
     high = 1.0
-    while excess(high) > 0:
+    while gaussian_delta(mu, high) > delta:
         high *= 2
-    return float(brentq(excess, 0.0, high, xtol=1e-12))
+    return float(brentq(lambda e: gaussian_delta(mu, e) - delta, 0.0, high, xtol=1e-12))
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
