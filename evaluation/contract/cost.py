@@ -15,9 +15,9 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import log_ndtr
 from scipy.special import logsumexp as log_sum
 
+from copula_shirley.evaluation.audit.bounds import gaussian_delta
 from copula_shirley.privacy.recording import Charge, Request, Tape
 
 #: Costs and charges are sums of floating-point numbers.
@@ -34,32 +34,32 @@ def excess(record: Tape, again: Tape, ledger: Any) -> str | None:
             ([c for c, _ in groups[: i + 1]], [r for _, some in groups[: i + 1] for r in some])
             for i in range(len(groups))
         ]
-    for charges, requests in spans:
-        spends = [charge.spend for charge in charges]
-        told = f"{spends[-1].stage} of {spends[-1].what}"
-        seen = math.fsum(_seen(*pair) for pair in requests if pair[0].least is not None)
-        failing = math.fsum(spend.delta for spend in spends)
-        if seen > failing * (1 + SLACK):
-            return (
-                f"{told} shows a category of one unit with a chance of {seen:.3g}, charged is "
-                f"delta {failing:.3g}"
-            )
-        if ledger.zcdp:
-            cost = math.fsum(_rho(*pair) for pair in requests)
-            paid = math.fsum(spend.rho for spend in spends)
-            if cost > paid * (1 + SLACK):
-                return f"{told} costs rho {cost:.4g}, charged is {paid:.4g}"
-            continue
-        paid = math.fsum(spend.epsilon for spend in spends)
-        delta = math.fsum(spend.delta for spend in spends)
-        pure = math.fsum(_epsilon(*pair) for pair in requests if pair[0].kind != "gaussian")
-        if pure > paid * (1 + SLACK):
-            return f"{told} costs epsilon {pure:.4g}, charged is {paid:.4g}"
-        mu = math.sqrt(
-            math.fsum(_mu(*pair) ** 2 for pair in requests if pair[0].kind == "gaussian")
+    tried = (_too_dear([c.spend for c in charges], drawn, ledger) for charges, drawn in spans)
+    return next(filter(None, tried), None)
+
+
+def _too_dear(spends: list[Any], drawn: list[tuple[Request, Request]], ledger: Any) -> str | None:
+    """What some draws cost more than was charged for them."""
+    told = f"{spends[-1].stage} of {spends[-1].what}"
+    rho, epsilon, delta = (
+        math.fsum(getattr(spend, part) for spend in spends) for part in ("rho", "epsilon", "delta")
+    )
+    seen = math.fsum(_seen(*pair) for pair in drawn if pair[0].least is not None)
+    if seen > delta * (1 + SLACK):
+        return (
+            f"{told} shows a category of one unit with a chance of {seen:.3g}, charged is "
+            f"delta {delta:.3g}"
         )
-        if mu and gaussian_delta(mu, paid - pure) > delta * (1 + SLACK):
-            return f"{told} costs more than epsilon {paid:.4g} at delta {delta:.3g}"
+    if ledger.zcdp:
+        cost = math.fsum(_rho(*pair) for pair in drawn)
+        too_much = cost > rho * (1 + SLACK)
+        return f"{told} costs rho {cost:.4g}, charged is {rho:.4g}" if too_much else None
+    pure = math.fsum(_epsilon(*pair) for pair in drawn if pair[0].kind != "gaussian")
+    if pure > epsilon * (1 + SLACK):
+        return f"{told} costs epsilon {pure:.4g}, charged is {epsilon:.4g}"
+    mu = math.sqrt(math.fsum(_mu(*pair) ** 2 for pair in drawn if pair[0].kind == "gaussian"))
+    if mu and gaussian_delta(mu, epsilon - pure) > delta * (1 + SLACK):
+        return f"{told} costs more than epsilon {epsilon:.4g} at delta {delta:.3g}"
     return None
 
 
@@ -133,16 +133,3 @@ def _rho(here: Request, there: Request) -> float:
     if here.kind == "laplace":
         return _epsilon(here, there) ** 2 / 2
     return _mu(here, there) ** 2 / 2
-
-
-def gaussian_delta(mu: float, epsilon: float) -> float:
-    """Delta of Gaussian noise at epsilon.
-
-    Examples
-    --------
-    >>> round(gaussian_delta(1.0, 0.0), 4)  # twice the normal CDF at 1/2, less 1
-    0.3829
-    """
-    first = log_ndtr(mu / 2 - epsilon / mu)
-    second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
-    return float(np.exp(first) - np.exp(second))

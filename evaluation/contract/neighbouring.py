@@ -155,25 +155,17 @@ def pairs(subject: Subject) -> Iterator[Pair]:
 
 
 def _all_pairs(subject: Subject, relation: str) -> Iterator[Pair]:
-    for label, case in _cases(subject):
+    for label, case in subject.cases():
         start = subject.taped(SEEDS[0], case, f"replayed {label}")
-        for what, near in neighbours(case, relation).items():
-            yield _pair(subject, f"{what}{label}", SEEDS[0], start, near)
+        near = neighbours(case, relation)
+        for what, other in near.items():
+            yield _pair(subject, f"{what}{label}", SEEDS[0], start, other)
         far = far_table(case, relation)
         yield _pair(subject, f"all rows are others{label}", SEEDS[0], start, far, far=True)
         # and the other way round: the odd table is the one that was recorded
-        odd, near = list(neighbours(case, relation).items())[-1]
-        back = subject.taped(SEEDS[1], near, f"backwards {label}")
+        odd, other = list(near.items())[-1]
+        back = subject.taped(SEEDS[1], other, f"backwards {label}")
         yield _pair(subject, f"it was recorded that {odd}{label}", SEEDS[1], back, case)
-
-
-def _cases(subject: Subject) -> Iterator[tuple[str, Case]]:
-    yield "", subject.case
-    if subject.case.schema.person is None:
-        try:
-            yield " (people with several rows)", subject.people
-        except NotApplicable:
-            return
 
 
 def _pair(
@@ -222,8 +214,7 @@ def _shown(one: Any, other: Any) -> str | None:
     """What a generator shows of itself: tables for people, and its card."""
     for name in ("tables", "card"):
         if all(callable(getattr(model, name, None)) for model in (one, other)):
-            here, there = (getattr(model, name)() for model in (one, other))
-            apart = differing(here, there, name)
+            apart = differing(getattr(one, name)(), getattr(other, name)(), name)
             if apart:
                 return f"what it shows differs in {apart}"
     return None
@@ -232,12 +223,13 @@ def _shown(one: Any, other: Any) -> str | None:
 def _files(one: Any, other: Any) -> str | None:
     if not hasattr(one, "save") or not getattr(one, "publishable", True):
         return None
+    contents = []
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / "one", Path(folder) / "other"]
-        for model, path in zip((one, other), paths, strict=True):
-            model.save(path)
-        same = paths[0].read_bytes() == paths[1].read_bytes()
-    return None if same else "the saved files differ"
+        for model in (one, other):
+            model.save(Path(folder) / "model")
+            contents.append((Path(folder) / "model").read_bytes())
+            (Path(folder) / "model").unlink()
+    return None if contents[0] == contents[1] else "the saved files differ"
 
 
 def _samples(one: Any, other: Any, subject: Subject) -> str | None:
@@ -266,9 +258,15 @@ def differing(one: Any, other: Any, path: str = "") -> str | None:
     """Where two plain values differ; objects of other kinds are left to files and samples."""
     if type(one) is not type(other):
         return path or "its type"
+    parts: list[tuple[Any, Any, Any]] = []
+    same = True
     if isinstance(one, np.ndarray):
-        return None if _same_array(one, other) else path
-    if isinstance(one, dict):
+        same = _same_array(one, other)
+    elif isinstance(one, pd.DataFrame | pd.Series):
+        same = one.equals(other)
+    elif isinstance(one, str | bytes | bool | int | float | complex | Schema):
+        same = one == other or one != one  # noqa: PLR0124  (not a number)
+    elif isinstance(one, dict):
         if one.keys() != other.keys():
             return f"{path} (its keys)"
         parts = [(name, one[name], other[name]) for name in one]
@@ -276,17 +274,11 @@ def differing(one: Any, other: Any, path: str = "") -> str | None:
         if len(one) != len(other):
             return f"{path} (its length)"
         parts = [(i, *both) for i, both in enumerate(zip(one, other, strict=True))]
-    elif isinstance(one, pd.DataFrame | pd.Series):
-        return None if one.equals(other) else path
-    elif isinstance(one, str | bytes | bool | int | float | complex | Schema):
-        return None if one == other or one != one else path  # noqa: PLR0124  (not a number)
-    else:
-        return None
-    for name, here, there in parts:
-        found = differing(here, there, f"{path}.{name}" if path else str(name))
-        if found:
-            return found
-    return None
+    found = (
+        differing(here, there, f"{path}.{name}" if path else str(name))
+        for name, here, there in parts
+    )
+    return next(filter(None, found), None) if same else path
 
 
 def _same_array(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:

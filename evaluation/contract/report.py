@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Status = Literal["passed", "failed", "expected failure", "not applicable"]
 
@@ -44,10 +45,7 @@ class Report:
     outcomes: tuple[Outcome, ...]
 
     def __getitem__(self, name: str) -> Outcome:
-        for outcome in self.outcomes:
-            if outcome.name == name:
-                return outcome
-        raise KeyError(name)
+        return {outcome.name: outcome for outcome in self.outcomes}[name]
 
     @property
     def failures(self) -> tuple[Outcome, ...]:
@@ -60,11 +58,8 @@ class Report:
         return any(o.private and o.status != "not applicable" for o in self.outcomes)
 
     def __str__(self) -> str:
-        counts = {
-            status: sum(o.status == status for o in self.outcomes)
-            for status in ("passed", "failed", "expected failure", "not applicable")
-        }
-        told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+        counts = Counter(outcome.status for outcome in self.outcomes)
+        told = ", ".join(f"{counts[s]} {s}" for s in get_args(Status) if counts[s])
         lines = [f"CONTRACT of {self.generator}: {told}"]
         if not self.privacy_checked:
             lines.append("nothing about privacy was checked: see the reasons below")

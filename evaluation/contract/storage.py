@@ -13,7 +13,7 @@ import types
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,7 @@ DIGITS = 5
 
 def no_row_in_file(subject: Subject) -> None:
     """The saved file holds no value of a single row and nothing as long as the table."""
-    for label, case in _cases(subject):
-        model = subject.fitted(0, case, again=label)
-        ledger = subject.ledger(model)
+    for model, ledger, case in _tried(subject):
         if not getattr(model, "publishable", True):
             raise NotApplicable("the generator refuses to be saved")
         with tempfile.TemporaryDirectory() as folder:
@@ -52,9 +50,7 @@ def no_row_in_file(subject: Subject) -> None:
 
 def no_row_in_model(subject: Subject) -> None:
     """The fitted model holds on to no table, no array of rows and no name of a person."""
-    for label, case in _cases(subject):
-        model = subject.fitted(0, case, again=label)
-        ledger = subject.ledger(model)
+    for model, ledger, case in _tried(subject):
         texts = [pattern for _, pattern in canaries(case, texts=True)]
         for one in reachable(vars(model)):
             if isinstance(one, pd.DataFrame | pd.Series | pd.Index | MemoryRows | Chunk):
@@ -68,14 +64,12 @@ def no_row_in_model(subject: Subject) -> None:
                 excuse(ledger, "the model holds the name of a person")
 
 
-def _cases(subject: Subject) -> Iterator[tuple[str, Case]]:
+def _tried(subject: Subject) -> Iterator[tuple[Any, Any, Case]]:
+    """Fitted models with their ledgers and tables."""
     subject.ledger(subject.fitted())
-    yield "", subject.case
-    if subject.case.schema.person is None:
-        try:
-            yield "people", subject.people
-        except NotApplicable:
-            return
+    for label, case in subject.cases():
+        model = subject.fitted(0, case, again=label)
+        yield model, subject.ledger(model), case
 
 
 def _as_long(array: np.ndarray[Any, Any], case: Case) -> bool:
@@ -123,29 +117,22 @@ def unpacked(content: bytes, name: str = "the file", depth: int = 3) -> dict[str
     if depth == 0:
         return members
     if content.startswith(b"PK"):
-        try:
-            with zipfile.ZipFile(io.BytesIO(content)) as file:
-                for member in file.namelist():
-                    members |= unpacked(file.read(member), member, depth - 1)
-        except zipfile.BadZipFile:
-            pass
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(io.BytesIO(content)) as file:
+            for member in file.namelist():
+                members |= unpacked(file.read(member), member, depth - 1)
         return members
     for unpack in (gzip.decompress, zlib.decompress, bz2.decompress, lzma.decompress):
-        try:
+        with suppress(OSError, EOFError, zlib.error, lzma.LZMAError, ValueError):
             return members | unpacked(unpack(content), f"{name} unpacked", depth - 1)
-        except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError):
-            continue
     return members
 
 
 def _array(content: bytes) -> np.ndarray[Any, Any] | None:
-    if not content.startswith(b"\x93NUMPY"):
-        return None
-    try:
-        array: np.ndarray[Any, Any] = np.load(io.BytesIO(content), allow_pickle=False)
-    except ValueError:
-        return None
-    return array
+    if content.startswith(b"\x93NUMPY"):
+        with suppress(ValueError):
+            array: np.ndarray[Any, Any] = np.load(io.BytesIO(content), allow_pickle=False)
+            return array
+    return None
 
 
 def reachable(root: Any) -> list[Any]:

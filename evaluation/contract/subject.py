@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,13 @@ class Subject:
         if not self.takes_schema:
             raise NotApplicable("fit takes no schema, so nobody can say whose a row is")
         return town(people=True)
+
+    def cases(self) -> Iterator[tuple[str, Case]]:
+        """The table, and where it names no person one that does; each with a label."""
+        yield "", self.case
+        if self.case.schema.person is None:
+            with suppress(NotApplicable):
+                yield " (people with several rows)", self.people
 
     # -- making and fitting --------------------------------------------------------------
 

@@ -12,13 +12,14 @@ from zoo_structural import HomemadeNoise
 
 from copula_shirley import Budget, Column, Ledger, Schema, SettingError
 from copula_shirley.baselines import DPHistogram
+from copula_shirley.evaluation.audit.bounds import gaussian_delta
 from copula_shirley.evaluation.contract import (
     CHECKS,
     ContractError,
     check_generator,
     contract_tests,
 )
-from copula_shirley.evaluation.contract.cost import excess, gaussian_delta
+from copula_shirley.evaluation.contract.cost import excess
 from copula_shirley.evaluation.contract.neighbouring import differing
 from copula_shirley.evaluation.contract.promises import recomputed
 from copula_shirley.evaluation.contract.storage import canaries, reachable, unpacked
