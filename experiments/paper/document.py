@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
+from markdown_it import MarkdownIt
 
 from copula_shirley.experiments.paper.claims import Verdict
 from copula_shirley.experiments.paper.figures import dataset_of
@@ -48,45 +48,40 @@ comparison *holds* if its interval lies on the claimed side, *fails* if on the o
 *open*.
 """
 
-#: A part of a document: text, a table, or pictures under a heading.
-Part = str | pd.DataFrame | Path
 
-
-def parts_of(
+def document_of(
     scores: Scores,
     found: Sequence[Verdict],
-    tables: dict[str, pd.DataFrame],
-    figures: dict[str, Path],
-) -> list[Part]:
-    """The document, piece by piece."""
+    tables: Mapping[str, pd.DataFrame],
+    figures: Mapping[str, str],
+) -> str:
+    """The document in Markdown; ``figures`` says where each picture stands beside it."""
     counts = Counter(verdict.status for verdict in found)
     tally = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-    parts: list[Part] = [
-        "# The thesis' experiments again",
-        INTRODUCTION,
-        *_lacking(scores, figures),
-    ]
-    parts += ["## Verdicts", f"{len(found)} claims: {tally}.", verdict_table(found)]
+    parts = ["# The thesis' experiments again", INTRODUCTION.strip(), *_lacking(scores, figures)]
+    parts += ["## Verdicts", f"{len(found)} claims: {tally}.", markdown_table(verdict_table(found))]
     parts.append("## Figures")
-    for number, path in figures.items():
+    for number, place in figures.items():
         short = "5_10" if number.startswith("5_10") else number
         caption = CAPTIONS[short]
         if number == "5_6" and dataset_of(scores, number) == STAND_IN:
             caption = f"{TITLES[STAND_IN]} over epsilon; Texas itself is not here."
-        parts += [f"### Figure {short.replace('_', '.')}", caption, path]
+        name = Path(place).stem.replace("_", " ")
+        parts += [f"### Figure {short.replace('_', '.')}", caption, f"![{name}]({place})"]
     parts.append("## Tables")
     for number, table in tables.items():
         parts += [f"### Table {number.replace('_', '.')}", TABLES[number]]
-        parts.append(table if len(table) else "No results.")
+        parts.append(markdown_table(table) if len(table) else "No results.")
     for dataset in scores.datasets("models"):
         parts += [f"### {TITLES.get(dataset, dataset)}, means over folds and half the interval"]
-        parts.append(table_of_models(scores, dataset))
+        parts.append(markdown_table(table_of_models(scores, dataset)))
     failed = failures(scores.frame)
-    parts += ["## Left out and failed", failed if len(failed) else "Nothing."]
-    return [*parts, "## Where it comes from", origins(scores.frame)]
+    parts += ["## Left out and failed", markdown_table(failed) if len(failed) else "Nothing."]
+    parts += ["## Where it comes from", markdown_table(origins(scores.frame))]
+    return "\n\n".join(parts) + "\n"
 
 
-def _lacking(scores: Scores, figures: dict[str, Path]) -> list[Part]:
+def _lacking(scores: Scores, figures: Mapping[str, str]) -> list[str]:
     """What is not there, and why the numbers are small if they are."""
     words = []
     there = set(scores.frame["experiment"])
@@ -123,23 +118,6 @@ def verdict_table(found: Sequence[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-# -- two ways to write it ------------------------------------------------------------
-
-
-def as_markdown(parts: Sequence[Part], folder: Path) -> str:
-    """The document in Markdown; pictures are named by their place beside it."""
-    lines = []
-    for part in parts:
-        if isinstance(part, pd.DataFrame):
-            lines.append(markdown_table(part))
-        elif isinstance(part, Path):
-            place = part.relative_to(folder).as_posix()
-            lines.append(f"![{part.stem.replace('_', ' ')}]({place})")
-        else:
-            lines.append(part.strip())
-    return "\n\n".join(lines) + "\n"
-
-
 def markdown_table(table: pd.DataFrame) -> str:
     r"""A table in Markdown.
 
@@ -151,42 +129,28 @@ def markdown_table(table: pd.DataFrame) -> str:
     | 1 | x \| y |
     """
     rows = [list(map(str, table.columns)), *table.astype(str).to_numpy().tolist()]
-    lines = ["| " + " | ".join(_cell(text) for text in row) + " |" for row in rows]
+    cells = [[" ".join(text.split()).replace("|", "\\|") for text in row] for row in rows]
+    lines = [f"| {' | '.join(row)} |" for row in cells]
     return "\n".join([lines[0], "|" + "---|" * len(table.columns), *lines[1:]])
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+PAGE = """\
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>The thesis' experiments again</title><style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto }}
+table {{ border-collapse: collapse; font-size: 13px; display: block; overflow-x: auto }}
+th, td {{ padding: .3rem .6rem; text-align: left; vertical-align: top }}
+tr {{ border-bottom: 1px solid #ddd }} img {{ max-width: 100% }}
+</style></head>
+<body>
+{body}</body></html>
+"""
 
 
-STYLE = (
-    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto }"
-    " table { border-collapse: collapse; font-size: 13px; display: block; overflow-x: auto }"
-    " th, td { padding: .3rem .6rem; text-align: left; vertical-align: top }"
-    " tr { border-bottom: 1px solid #ddd } img { max-width: 100% }"
-)
-
-
-def as_html(parts: Sequence[Part]) -> str:
-    """The document as one file that needs no other."""
-    body = []
-    for part in parts:
-        if isinstance(part, pd.DataFrame):
-            with pd.option_context("display.max_colwidth", None):  # else long texts are cut
-                body.append(part.to_html(index=False, border=0))
-        elif isinstance(part, Path):
-            data = base64.b64encode(part.read_bytes()).decode()
-            body.append(f'<img alt="{escape(part.stem)}" src="data:image/png;base64,{data}">')
-        elif part.startswith("#"):
-            marks, _, text = part.partition(" ")
-            body.append(f"<h{len(marks)}>{escape(text)}</h{len(marks)}>")
-        else:
-            plain = part.replace("**", "").replace("*", "").replace("`", "")
-            body += [f"<p>{escape(text)}</p>" for text in plain.strip().split("\n\n")]
-    head = (
-        f"<meta charset='utf-8'><title>The thesis' experiments again</title><style>{STYLE}</style>"
-    )
-    inner = "\n".join(body)
-    return (
-        f"<!doctype html>\n<html lang='en'><head>{head}</head>\n<body>\n{inner}\n</body></html>\n"
-    )
+def as_html(markdown: str, pictures: Mapping[str, Path]) -> str:
+    """The document as one file that needs no other: its pictures, by their place, stand in it."""
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
+    for place, path in pictures.items():
+        data = base64.b64encode(path.read_bytes()).decode()
+        body = body.replace(f'src="{place}"', f'src="data:image/png;base64,{data}"')
+    return PAGE.format(body=body)

@@ -104,7 +104,7 @@ def write_all(frame: pd.DataFrame, rows: pd.DataFrame, folder: Path) -> Path:
     made_set = load_dataset("made").table if scores.datasets("multivariate") else None
     drawn = figures.draw_all(scores, made_set, rows)
     pictures = {
-        number: save(figure, places["figures"], f"figure_{number}")[0]
+        f"figures/figure_{number}.png": save(figure, places["figures"], f"figure_{number}")[0]
         for number, figure in drawn.items()
     }
     found = verdicts(scores)
@@ -115,9 +115,9 @@ def write_all(frame: pd.DataFrame, rows: pd.DataFrame, folder: Path) -> Path:
             write_csv(table, places["tables"] / f"table_{number}.csv")
             text = document.markdown_table(table) + "\n"
             write_text(text, places["tables"] / f"table_{number}.md")
-    parts = document.parts_of(scores, found, made, pictures)
-    write_text(document.as_html(parts), folder / "reproduction.html")
-    write_text(document.as_markdown(parts, folder), folder / DOCUMENT)
+    text = document.document_of(scores, found, made, dict(zip(drawn, pictures, strict=True)))
+    write_text(text, folder / DOCUMENT)
+    write_text(document.as_html(text, pictures), folder / "reproduction.html")
     return folder / DOCUMENT
 
 
