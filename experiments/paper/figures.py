@@ -323,7 +323,7 @@ def draw_drawn(made: pd.DataFrame, scatter: pd.DataFrame, epsilon: float) -> Any
     figure = titled(
         9, 1.55 * len(tables) + 1, f"Figure 5.10: rows drawn by the generators, {noise}"
     )
-    axes = figure.subplots(len(tables), 5, sharex=True, sharey="col", squeeze=False)
+    axes = figure.subplots(len(tables), len(NAMES) - 1, sharex=True, sharey="col", squeeze=False)
     for i, (name, table) in enumerate(tables.items()):
         colour = COLOURS[REAL] if i == 0 else colour_of(name, found)
         for axis, other in zip(axes[i], NAMES[1:], strict=True):

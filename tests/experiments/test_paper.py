@@ -100,13 +100,10 @@ def test_a_frame_survives_csv(tmp_path: Path) -> None:
     assert rows.empty
 
 
-def test_a_frame_that_lacks_columns_is_refused() -> None:
-    with pytest.raises(SettingError, match="'proved'"):
-        prepared(pd.DataFrame(models()).drop(columns="proved"))
-
-
-def test_numbers_that_are_none_are_refused() -> None:
+def test_what_is_no_frame_is_refused() -> None:
     frame = pd.DataFrame(models()).astype({"value": object})
+    with pytest.raises(SettingError, match="'proved'"):
+        prepared(frame.drop(columns="proved"))
     frame.loc[0, "value"] = "many"
     with pytest.raises(SettingError, match="'value' must hold numbers"):
         prepared(frame)
