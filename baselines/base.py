@@ -1,11 +1,14 @@
-"""What the three baselines share: a declared domain, a proved budget, vectorised noise.
+"""What the three baselines share: a declared domain, a proved budget, one curator.
 
-Every baseline is a function of noisy answers about the rows and of public facts.
-A schema that was drafted from the data is the one way in which its proof is lost,
-and the ledger says so.
+Every baseline is a function of noisy answers about the rows and of public facts. Without a seed its
+noise is exact, so it may be published. A schema that was drafted from the data is the one way in
+which its proof is lost, and the ledger says so.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,13 +16,33 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import SettingError
 from copula_shirley.generator import Generator
-from copula_shirley.privacy.ledger import ALL_ROWS, NEIGHBOURS, Budget, Ledger, check_epsilon
-from copula_shirley.privacy.mechanisms import NumpyNoise, check_mechanism
-from copula_shirley.schema.domain import FloatArray
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.curator import Curator
+from copula_shirley.measure.queries import Queries, Query, Tables
+from copula_shirley.privacy.ledger import NEIGHBOURS, Budget, Ledger, check_epsilon
+from copula_shirley.privacy.noise import Integers, check_mechanism
+from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rows.rows import Chunk
+from copula_shirley.schema.domain import Grid
 from copula_shirley.schema.schema import Column, Schema
 
 #: Share of epsilon for the number of rows, where that is private (add/remove).
 SIZE_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Cell map of declared cells; of no column: the number of rows."""
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+
+    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
+        """The joint cell of each row."""
+        if self.names == ("rows",):
+            return np.zeros(len(chunk), dtype=np.intp)
+        codes = [chunk.codes[name] for name in self.names]
+        return np.asarray(np.ravel_multi_index(codes, self.shape), dtype=np.intp)
 
 
 class Baseline(Generator):
@@ -31,10 +54,12 @@ class Baseline(Generator):
         Every noisy answer about the rows, before any post-processing.
     """
 
+    exact_noise: ClassVar[bool] = True
     epsilon: float | None
     mechanism: str
     neighbours: str
-    released_: dict[str, FloatArray]
+    released_: dict[str, Integers]
+    _public_rows: int
 
     def _check_settings(self, schema: Schema) -> None:
         if self.epsilon is not None:
@@ -54,65 +79,47 @@ class Baseline(Generator):
     def _open_ledger(self, schema: Schema) -> Ledger:
         """A unit is a row, or a person with all rows if the schema names one."""
         budget = self._budget()
-        seeded = self.random_state is not None
         return Ledger(
             budget,
             claimed=budget,
             neighbours=self.neighbours,
             unit="row" if schema.person is None else "person",
             rows_per_unit=1 if schema.person is None else schema.max_rows,
-            seeded=seeded,
+            zcdp=budget is not None and budget.delta > 0,
         )
 
-    def _noise(self, ledger: Ledger, rng: np.random.Generator) -> NumpyNoise:
-        noise = NumpyNoise(rng, seeded=self.random_state is not None)
-        ledger.randomness = noise.label if self.epsilon is not None else "no noise"
+    def calibration(self, ledger: Ledger) -> Calibration:
+        """How much noise a share of the budget buys."""
+        return Calibration(self._budget(), ledger.sensitivity())
+
+    def _curator(self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator) -> Curator:
+        """Who answers all questions of this fit; nobody else looks at the rows."""
+        source = None if self.epsilon is None else self.noise_source(rng)
+        codes = {k: v.astype(np.int32) for k, v in self._grid.codes(rows.numbers).items()}
+        held = MemoryRows(rows.schema, rows.numbers, rows.units, codes=codes)
         self.released_ = {}
-        return noise
+        return self.curator_class(held, ledger, source, self.calibration(ledger))
 
-    def _release(
-        self,
-        stage: str,
-        name: str,
-        counts: NDArray[np.int64],
-        cost: Budget | None,
-        noise: NumpyNoise,
-        ledger: Ledger,
-    ) -> FloatArray:
-        """Answer one histogram query, charged before noise is drawn.
+    _grid: Grid
 
-        Whatever its cells, one unit changes a histogram of all rows by
-        ``ledger.sensitivity()``.
+    def _ask(self, query: Query) -> Queries[Integers]:
+        """The noisy numbers that answer a query about one thing, flat."""
+        (numbers,) = (yield query).values  # noqa: PD011  (no table of pandas)
+        self.released_[f"{query.stage} {query.in_words}"] = numbers
+        return numbers
+
+    def _ask_size(self, share: float) -> Queries[int]:
+        """The noisy number of rows.
+
+        One unit changes it by no more than a histogram.
         """
-        if cost is None:
-            ledger.record_unprotected(stage, name, "noise is off: exact counts")
-            answer = counts.astype(float)
-        else:
-            ledger.charge(stage, name, self.mechanism, cost.epsilon, cost.delta, ALL_ROWS)
-            answer = noise.add(
-                counts,
-                mechanism=self.mechanism,
-                epsilon=cost.epsilon,
-                delta=cost.delta,
-                sensitivity=ledger.sensitivity(),
-            )
-        self.released_[f"{stage} {name}"] = answer
-        return answer
-
-    def _public_size(
-        self, rows: int, noise: NumpyNoise, ledger: Ledger, epsilon: float | None
-    ) -> int:
-        """The number of rows, or a noisy one where a unit can be added or removed.
-
-        Replacing one row leaves the number as it is, so there it is public.
-        Replacing one *person* by another can change it by their rows.
-        """
-        if epsilon is None:
-            return rows
-        noisy = self._release("size", "rows", np.array([rows]), Budget(epsilon), noise, ledger)
-        return max(2, round(float(noisy[0])))
+        noisy = yield from self._ask(
+            Tables("size", [Declared(("rows",), (1,))], share, what="rows")
+        )
+        return max(2, int(noisy[0]))
 
     def _size_is_public(self, schema: Schema) -> bool:
+        """Replacing one row leaves the number of rows; replacing one person may not."""
         return self.neighbours == "replace-one" and schema.max_rows == 1
 
     def _size_to_keep(self, rows: int) -> int:
@@ -121,5 +128,3 @@ class Baseline(Generator):
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
         return column.domain.private_storage
-
-    _public_rows: int

@@ -7,7 +7,8 @@ are released with noise, and rows are drawn from parents to children.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -16,19 +17,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.baselines.base import SIZE_SHARE, Baseline
+from copula_shirley.baselines.base import SIZE_SHARE, Baseline, Declared
 from copula_shirley.baselines.network import Joint, consistent, plot_network
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.generator import Progress, RandomState
-from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon
-from copula_shirley.privacy.mechanisms import NumpyNoise
+from copula_shirley.measure.queries import Best, Queries, Tables
+from copula_shirley.measure.transcript import run
+from copula_shirley.privacy.ledger import Ledger, Sensitivity, check_epsilon
+from copula_shirley.privacy.noise import Integers
 from copula_shirley.restoring import floats
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
-from copula_shirley.thesis.histograms import count_cells
 
 Codes = dict[str, NDArray[np.intp]]
+#: Scores are whole multiples of a count divided by this.
+UNIT = 2**16
+#: Bound on the rounding error of mutual information, in counts and for each row.
+LOG_ERROR = 2.0**-40
 #: Cells that one noisy table may have at the most (8 bytes each, a few copies).
 MOST_CELLS = 10_000_000
 
@@ -141,38 +147,43 @@ class PrivBayes(Baseline):
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         noise_rng, root_rng = rng.spawn(2)
-        noise = self._noise(ledger, noise_rng)
         self._grid = Grid(self._coarse(rows.schema))
-        codes = self._grid.codes(rows.numbers)
-        left, size_cost = self.epsilon, None
-        if left is not None and not self._size_is_public(rows.schema):
-            size_cost, left = left * SIZE_SHARE, left * (1 - SIZE_SHARE)
-        self._public_rows = self._public_size(len(rows), noise, ledger, size_cost)
-        shares = (
-            (None, None)
-            if left is None
-            else (left * self.network_share, left * (1 - self.network_share))
+        public_rows = len(rows) if self._size_is_public(rows.schema) else None
+        learning = self._learn(public_rows, ledger, root_rng, progress)
+        self.joints_ = run(learning, self._curator(rows, ledger, noise_rng))
+
+    def _learn(
+        self,
+        public_rows: int | None,
+        ledger: Ledger,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Queries[list[Joint]]:
+        """The number of rows, the network, then the tables; all else is post-processing."""
+        left = 1.0
+        if public_rows is None:
+            public_rows = yield from self._ask_size(SIZE_SHARE)
+            left -= SIZE_SHARE
+        self._public_rows = public_rows
+        tables_share = left * (1 - self.network_share)
+        network = yield from self._grow(
+            left * self.network_share, tables_share, self._score_reach(ledger), rng, progress
         )
-        network = self._grow(codes, noise, ledger, shares, root_rng, progress)
         progress("tables", 0.8)
-        self.joints_ = self._measure(network, codes, noise, ledger, shares[1])
+        return (yield from self._measure(network, tables_share))
 
     def _grow(
         self,
-        codes: Codes,
-        noise: NumpyNoise,
-        ledger: Ledger,
-        shares: tuple[float | None, float | None],
+        share: float,
+        tables_share: float,
+        reach: float,
         rng: np.random.Generator,
         progress: Progress,
-    ) -> list[tuple[str, tuple[str, ...]]]:
+    ) -> Queries[list[tuple[str, tuple[str, ...]]]]:
         """Choose (child, parents) one after the other; the first column at random."""
-        names = list(codes)
+        names = list(self._grid.sizes)
         first = names[int(rng.integers(len(names)))]
         network: list[tuple[str, tuple[str, ...]]] = [(first, ())]
-        scores = Scores(codes, self._grid.sizes, self.score)
-        reach = self._score_reach(ledger)
-        epsilon = None if shares[0] is None else shares[0] / max(len(names) - 1, 1)
         for step in range(1, len(names)):
             progress(f"network {step} of {len(names) - 1}", 0.8 * step / len(names))
             chosen = [child for child, _ in network]
@@ -180,59 +191,49 @@ class PrivBayes(Baseline):
                 (child, parents)
                 for child in names
                 if child not in chosen
-                for parents in self._parent_sets(child, chosen, shares[1])
+                for parents in self._parent_sets(child, chosen, tables_share)
             ]
-            values = np.array([scores(child, parents) for child, parents in candidates])
-            if epsilon is None:
-                ledger.record_unprotected("network", f"choice {step}", "noise is off")
-                pick = int(np.argmax(values))
-            else:
-                ledger.charge("network", f"choice {step}", "exponential", epsilon)
-                pick = noise.choose(values, epsilon=epsilon, sensitivity=reach)
-            network.append(candidates[pick])
+            scores = Scores(tuple(candidates), self._grid.sizes, self.score, reach)
+            query = Best("network", [scores], share / (len(names) - 1), what=f"choice {step}")
+            (pick,) = yield from self._ask(query)
+            network.append(candidates[int(pick)])
         return network
 
     def _score_reach(self, ledger: Ledger) -> float:
         """How much one unit can change a score.
 
-        Where the number of rows is public, a unit is a row that is replaced.
-        Else a unit is up to ``ledger.sensitivity().l1`` rows that are added or
-        removed one after the other, each worth the add/remove bound, which holds
-        for every number of rows.
+        Where the number of rows is public, a unit is a row that is replaced. Else a unit is up to
+        ``ledger.sensitivity().l1`` rows that are added or removed one after the other, each worth
+        the add/remove bound, which holds for every number of rows.
         """
         if ledger.neighbours == "replace-one" and ledger.rows_per_unit == 1:
             return score_sensitivity(self.score, "replace-one", self._public_rows)
         return score_sensitivity(self.score, "add-remove") * ledger.sensitivity().l1
 
     def _parent_sets(
-        self, child: str, chosen: list[str], epsilon: float | None
+        self, child: str, chosen: list[str], tables_share: float
     ) -> list[tuple[str, ...]]:
         """Parent sets to consider: public, as they depend on sizes and on the choices so far."""
         if self.degree is not None:
             return list(combinations(chosen, min(self.degree, len(chosen))))
-        return _maximal_sets(child, chosen, self._grid.sizes, self._most_cells(epsilon))
+        return _maximal_sets(child, chosen, self._grid.sizes, self._most_cells(tables_share))
 
-    def _most_cells(self, epsilon: float | None) -> float:
+    def _most_cells(self, tables_share: float) -> float:
         """Largest theta-useful table: n * epsilon2 / (2 * d * theta) cells (paper, 4.3)."""
-        if epsilon is None:
+        if self.epsilon is None:
             return float(MOST_CELLS)
+        epsilon = self.epsilon * tables_share
         useful = self._public_rows * epsilon / (2 * len(self._grid.sizes) * self.theta)
         return min(float(MOST_CELLS), useful)
 
     def _measure(
-        self,
-        network: list[tuple[str, tuple[str, ...]]],
-        codes: Codes,
-        noise: NumpyNoise,
-        ledger: Ledger,
-        epsilon: float | None,
-    ) -> list[Joint]:
+        self, network: list[tuple[str, tuple[str, ...]]], share: float
+    ) -> Queries[list[Joint]]:
         """Noisy counts of each child with its parents.
 
-        A table whose columns all stand in a later one (as those of the first k
-        columns do) is not paid for: it is summed from that one. The others share
-        epsilon equally, so each has noise of scale (number of tables) *
-        sensitivity / epsilon *on counts*.
+        A table whose columns all stand in a later one (as those of the first k columns do) is not
+        paid for: it is summed from that one. The others share epsilon equally, so each has noise of
+        scale (number of tables) * sensitivity / epsilon *on counts*.
         """
         columns = [(*parents, child) for child, parents in network]
         paid = [
@@ -240,17 +241,14 @@ class PrivBayes(Baseline):
             for i, mine in enumerate(columns)
             if not any(set(mine) <= set(other) for other in columns[i + 1 :])
         ]
-        cost = None if epsilon is None else Budget(epsilon / len(paid))
-        joints: dict[int, Joint] = {}
+        noisy: list[Joint] = []
         for i in paid:
             shape = tuple(self._grid.sizes[name] for name in columns[i])
-            flat = np.ravel_multi_index([codes[name] for name in columns[i]], shape)
-            counts = count_cells(flat, int(np.prod(shape)))
-            label = " x ".join(columns[i])
-            noisy = self._release("table", label, counts, cost, noise, ledger)
-            joints[i] = Joint(columns[i], noisy.reshape(shape))
-        tables = consistent(list(joints.values()), self._public_rows)
-        joints = dict(zip(joints, tables, strict=True))
+            table = Declared(columns[i], shape)
+            query = Tables("table", [table], share / len(paid), what=" x ".join(columns[i]))
+            counts = yield from self._ask(query)
+            noisy.append(Joint(columns[i], counts.astype(float)))
+        joints = dict(zip(paid, consistent(noisy, self._public_rows), strict=True))
         return [
             joints[i]
             if i in joints
@@ -299,47 +297,66 @@ class PrivBayes(Baseline):
 # -- scores ----------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class Scores:
-    """Scores of (child, parents), each computed once, over cells that occur only."""
+    """Scores of candidates as whole numbers, in units of 1 / ``UNIT`` counts.
 
-    def __init__(self, codes: Codes, sizes: dict[str, int], score: str) -> None:
-        self.codes = codes
-        self.sizes = sizes
-        self.score = score
-        self.rows = len(next(iter(codes.values())))
-        self._parents: dict[tuple[str, ...], tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
-        self._known: dict[tuple[str, tuple[str, ...]], float] = {}
+    A score is n times that of the paper. It is rounded down to a multiple of 1 / UNIT, so a unit
+    that changes it by ``bound`` changes the whole number by less than UNIT * bound + 1, as
+    floor(a) - floor(b) < a - b + 1. R is a fraction of whole numbers,
+    sum |n joint - outer| / (2 n), rounded down in whole arithmetic without any other error. Mutual
+    information is summed (exactly, by fsum) from at most n terms that are off by a few parts in
+    2^52 of joint * log n; ``LOG_ERROR`` * n bounds that with a margin of some hundred, and is added
+    to the bound twice.
+    """
 
-    def __call__(self, child: str, parents: tuple[str, ...]) -> float:
-        """The score, in counts (n times that of the paper)."""
-        if (child, parents) not in self._known:
-            self._known[child, parents] = self._compute(child, parents)
-        return self._known[child, parents]
+    candidates: tuple[tuple[str, tuple[str, ...]], ...]
+    sizes: dict[str, int]
+    score: str
+    #: How much one unit can change a score, in counts.
+    bound: float
+    names: tuple[str, ...] = ("network",)
 
-    def _parent_codes(self, parents: tuple[str, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    @property
+    def reach(self) -> Sensitivity:
+        """How much one unit can change the whole number of a score."""
+        most = UNIT * self.bound + 1
+        return Sensitivity(most, most)
+
+    def numbers(self, rows: MemoryRows) -> Integers:
+        """The whole numbers; each is computed once and kept with the rows."""
+        scores = [
+            rows.derived(candidate, lambda: self._compute(rows, *candidate))  # noqa: B023
+            for candidate in self.candidates
+        ]
+        return np.array(scores, dtype=np.int64)
+
+    def _parent_codes(
+        self, rows: MemoryRows, parents: tuple[str, ...]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Parents' joint code, numbered by what occurs, and how often each occurs."""
-        if parents not in self._parents:
-            shape = tuple(self.sizes[name] for name in parents)
-            flat = np.ravel_multi_index([self.codes[name] for name in parents], shape)
-            counts = np.bincount(flat)
-            occurring = np.flatnonzero(counts)
-            number = np.zeros(len(counts), dtype=np.intp)
-            number[occurring] = np.arange(len(occurring))
-            self._parents[parents] = number[flat], counts[occurring]
-        return self._parents[parents]
 
-    def _compute(self, child: str, parents: tuple[str, ...]) -> float:
+        def numbered() -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+            shape = tuple(self.sizes[name] for name in parents)
+            flat = np.ravel_multi_index([rows.codes[name] for name in parents], shape)
+            _, number, counts = np.unique(flat, return_inverse=True, return_counts=True)
+            return number, counts
+
+        return rows.derived(parents, numbered)
+
+    def _compute(self, rows: MemoryRows, child: str, parents: tuple[str, ...]) -> int:
         if not parents:
-            return 0.0
-        code, parent_counts = self._parent_codes(parents)
-        width = self.sizes[child]
-        joint = np.bincount(code * width + self.codes[child], minlength=len(parent_counts) * width)
+            return 0
+        n, width = len(rows), self.sizes[child]
+        code, parent_counts = self._parent_codes(rows, parents)
+        joint = np.bincount(code * width + rows.codes[child], minlength=len(parent_counts) * width)
         joint = joint.reshape(len(parent_counts), width)
-        expected = np.outer(parent_counts, joint.sum(axis=0)) / self.rows
+        outer = np.outer(parent_counts, joint.sum(axis=0))
         if self.score == "R":
-            return float(np.abs(joint - expected).sum() / 2)
+            return int(np.abs(n * joint - outer).sum()) * UNIT // (2 * n)
         inside = joint > 0
-        return float((joint[inside] * np.log(joint[inside] / expected[inside])).sum())
+        terms = joint[inside] * np.log(n * joint[inside] / outer[inside])
+        return math.floor(UNIT * math.fsum(terms))
 
 
 def score_sensitivity(score: str, neighbours: str, rows: int = 0) -> float:
@@ -357,7 +374,8 @@ def score_sensitivity(score: str, neighbours: str, rows: int = 0) -> float:
         return 2.0
     if score == "R":
         return 3 + 2 / rows
-    return float(2 * np.log((rows + 1) / 2) + (rows - 1) * np.log((rows + 1) / max(rows - 1, 1)))
+    exact = 2 * math.log((rows + 1) / 2) + (rows - 1) * math.log((rows + 1) / max(rows - 1, 1))
+    return exact + 2 * LOG_ERROR * rows
 
 
 def _maximal_sets(

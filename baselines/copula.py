@@ -7,25 +7,30 @@ functions that use them.
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyvinecopulib as pv
 from numpy.typing import NDArray
-from scipy.fft import dct, idct
+from scipy.fft import idct
 from scipy.special import ndtr, ndtri
 
-from copula_shirley.baselines.base import SIZE_SHARE, Baseline
+from copula_shirley.baselines.base import SIZE_SHARE, Baseline, Declared
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.generator import Progress, RandomState
-from copula_shirley.privacy.ledger import Budget, Ledger, Sensitivity, check_epsilon
-from copula_shirley.privacy.mechanisms import NumpyNoise
+from copula_shirley.measure.queries import Best, Numbers, Queries, Tables
+from copula_shirley.measure.transcript import run
+from copula_shirley.privacy.ledger import Ledger, Sensitivity, check_epsilon
+from copula_shirley.privacy.noise import Integers
 from copula_shirley.restoring import floats, restored_margin
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import OnUnknown, Schema
-from copula_shirley.thesis.histograms import count_cells, to_mass
+from copula_shirley.thesis.histograms import to_mass
 from copula_shirley.thesis.margins import TRIM, Margin
 
 #: Eigenvalues of a repaired correlation matrix are at least this.
@@ -36,6 +41,13 @@ HIGHAM_ROUNDS = 100
 BLOCK_ROWS = 20
 #: Columns with fewer cells are too short to smooth.
 SHORTEST_EFPA = 8
+#: Correlations and coefficients are whole multiples of 1 / UNIT.
+UNIT = 2**20
+#: Entries of the matrix of a cosine transform (8 bytes each).
+MOST_ENTRIES = 2**22
+#: Up to so many rows vinecopulib's tau-b, a double, gives back the whole number of pairs: that is
+#: below 5e13, and the double is off by a few parts in 1e16 of it, far less than a half.
+MOST_CONCORDANT = 10_000_000
 
 
 class DPCopula(Baseline):
@@ -52,7 +64,7 @@ class DPCopula(Baseline):
     margins : {"plain", "efpa"}
         Noisy counts, or counts smoothed by EFPA (Acs et al. 2012).
     mechanism : {"laplace", "geometric"}
-        Of the margins; correlations always get Laplace noise.
+        Discrete Laplace noise either way; the two names mean the same.
     blocks : int, optional
         Number of blocks of the MLE variant; by default as many as the paper
         asks for, but with at least 20 rows each.
@@ -110,131 +122,93 @@ class DPCopula(Baseline):
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         noise_rng, block_rng = rng.spawn(2)
-        noise = self._noise(ledger, noise_rng)
         self._grid = Grid(rows.schema)
-        left = self.epsilon
-        size_cost = None
-        if left is not None and not self._size_is_public(rows.schema):
-            size_cost, left = left * SIZE_SHARE, left * (1 - SIZE_SHARE)
-        self._public_rows = self._public_size(len(rows), noise, ledger, size_cost)
-        progress("margins", 0.1)
-        share = None if left is None else left * self.margin_share
-        self._margins = self._fit_margins(rows, noise, ledger, share)
-        progress("correlations", 0.4)
-        share = None if left is None else left * (1 - self.margin_share)
-        estimate = self._kendall if self.variant == "kendall" else self._blocks_mle
+        public_rows = len(rows) if self._size_is_public(rows.schema) else None
+        learning = self._learn(public_rows, ledger, block_rng, progress)
+        pairs = run(learning, self._curator(rows, ledger, noise_rng))
         matrix = np.eye(len(rows.schema))
-        matrix[np.triu_indices(len(matrix), 1)] = estimate(rows, noise, ledger, share, block_rng)
+        matrix[np.triu_indices(len(matrix), 1)] = pairs
         self._correlation = nearest_correlation(matrix + np.triu(matrix, 1).T)
 
-    def _fit_margins(
-        self, rows: MemoryRows, noise: NumpyNoise, ledger: Ledger, epsilon: float | None
-    ) -> dict[str, Margin]:
-        """One histogram per column, epsilon / m each."""
-        cost = None if epsilon is None else Budget(epsilon / len(rows.schema))
-        codes = self._grid.codes(rows.numbers)
-        margins = {}
+    def _learn(
+        self,
+        public_rows: int | None,
+        ledger: Ledger,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Queries[FloatArray]:
+        """The number of rows, the margins, and the correlations of all pairs."""
+        left = 1.0
+        if public_rows is None:
+            public_rows = yield from self._ask_size(SIZE_SHARE)
+            left -= SIZE_SHARE
+        self._public_rows = public_rows
+        progress("margins", 0.1)
+        yield from self._ask_margins(left * self.margin_share, ledger)
+        progress("correlations", 0.4)
+        share = left * (1 - self.margin_share)
+        if len(self._grid.sizes) < 2:
+            return np.empty(0)
+        if self.variant == "kendall":
+            return (yield from self._kendall(share, ledger, rng))
+        return (yield from self._blocks_mle(share, rng))
+
+    def _ask_margins(self, share: float, ledger: Ledger) -> Queries[None]:
+        """One histogram per column, an equal share each."""
+        self._margins = {}
+        each = share / len(self._grid.sizes)
         for name, size in self._grid.sizes.items():
-            counts = count_cells(codes[name], size)
             nominal = self._grid.columns[name].nominal
-            if self.margins == "efpa" and cost and size >= SHORTEST_EFPA and not nominal:
-                ledger.charge("efpa", name, "exponential, laplace", cost.epsilon)
-                noisy = efpa(counts, cost.epsilon, ledger.sensitivity(), noise)
-                self.released_[f"efpa {name}"] = noisy
+            smooth = self.margins == "efpa" and self.epsilon and size >= SHORTEST_EFPA
+            if smooth and not nominal:
+                noisy = yield from self._ask_smooth(name, each, ledger)
             else:
-                noisy = self._release("histogram", name, counts, cost, noise, ledger)
-            margins[name] = Margin.of(np.arange(size, dtype=float), to_mass(noisy))
-        return margins
+                query = Tables("histogram", [Declared((name,), (size,))], each, what=name)
+                noisy = (yield from self._ask(query)).astype(float)
+            self._margins[name] = Margin.of(np.arange(size, dtype=float), to_mass(noisy))
+
+    def _ask_smooth(self, name: str, share: float, ledger: Ledger) -> Queries[FloatArray]:
+        """Noisy counts of one column by EFPA."""
+        epsilon = (self.epsilon or 1.0) * share / 2
+        spectrum = Spectrum((name,), self._grid.sizes[name], ledger.sensitivity())
+        lengths = Lengths((name,), spectrum, epsilon)
+        (best,) = yield from self._ask(Best("efpa", [lengths], share / 2, what=f"length, {name}"))
+        query = Numbers("efpa", [replace(spectrum, kept=int(best) + 1)], share / 2, what=name)
+        return spectrum.inverse((yield from self._ask(query)))
 
     def _kendall(
-        self,
-        rows: MemoryRows,
-        noise: NumpyNoise,
-        ledger: Ledger,
-        epsilon: float | None,
-        rng: np.random.Generator,
-    ) -> FloatArray:
-        """Noisy tau-a of every pair, as correlations sin(pi/2 tau).
-
-        Sensitivity: let S be the number of concordant less discordant pairs of
-        rows. A row is in n - 1 pairs, each worth -1, 0 or 1, so replacing a unit
-        of k rows changes S by at most 2k(n - 1), and tau-a = S / C(n, 2) by at
-        most 4k/n. Where n is private, the public size takes its place: rows
-        beyond it are left out (a row added then replaces at most one), and a row
-        added or removed is a replacement at worst. The m(m-1)/2 values share
-        epsilon equally (the L1 norm of all of them is at most their number times
-        this).
-        """
+        self, share: float, ledger: Ledger, rng: np.random.Generator
+    ) -> Queries[FloatArray]:
+        """Noisy tau-a of every pair, as correlations sin(pi/2 tau)."""
         n = self._public_rows
-        keep = np.arange(len(rows))
-        if len(rows) > n:
-            keep = np.sort(np.argsort(rng.random(len(rows)), kind="stable")[:n])
-        numbers = [rows.numbers[name][keep] for name in self._grid.sizes]
-        exact = np.array([concordance(a, b) for a, b in combinations(numbers, 2)])
-        tau = exact / (n * (n - 1) / 2)
-        sensitivity = 4 * ledger.rows_per_unit / n
-        return np.sin(
-            np.pi / 2 * self._noisy_pairs("tau", tau, sensitivity, noise, ledger, epsilon)
-        )
+        if n > MOST_CONCORDANT:
+            raise SettingError(
+                f"variant ('kendall') must be 'mle' for {n:,} rows, more than "
+                f"{MOST_CONCORDANT:,}: their concordance is not exact in floating point"
+            )
+        counts = Concordances(tuple(self._grid.sizes), n, ledger.rows_per_unit, rng)
+        query = Numbers("copula", [counts], share, what=f"tau of {counts.pairs} pairs")
+        noisy = yield from self._ask(query)
+        return np.asarray(np.sin(np.pi / 2 * np.clip(noisy / (n * (n - 1) / 2), -1, 1)))
 
-    def _blocks_mle(
-        self,
-        rows: MemoryRows,
-        noise: NumpyNoise,
-        ledger: Ledger,
-        epsilon: float | None,
-        rng: np.random.Generator,
-    ) -> FloatArray:
-        """Correlations of normal scores, averaged over disjoint blocks of units.
-
-        Sensitivity: a unit is in one block, dealt by a draw of its own. A
-        coefficient is in [-1, 1], so it changes by at most 2 in that block and by
-        2/l in the mean over l blocks. The normal scores use the noisy margins,
-        which are public by then.
-        """
+    def _blocks_mle(self, share: float, rng: np.random.Generator) -> Queries[FloatArray]:
+        """Noisy correlations of normal scores, averaged over disjoint blocks of units."""
         pairs = len(self._grid.sizes) * (len(self._grid.sizes) - 1) // 2
-        blocks = self._number_of_blocks(pairs, epsilon)
-        dealt = rng.integers(0, blocks, int(rows.units.max()) + 1)[rows.units]
-        codes = self._grid.codes(rows.numbers)
-        scores = np.column_stack([_normal_scores(codes[n], m) for n, m in self._margins.items()])
-        total = np.zeros(pairs)
-        for block in range(blocks):
-            total += _correlations(scores[dealt == block])
-        mean = total / blocks
-        return self._noisy_pairs("correlation", mean, 2 / blocks, noise, ledger, epsilon)
+        blocks = self._number_of_blocks(pairs, share)
+        margins = tuple(self._margins.values())
+        sums = BlockCorrelations(tuple(self._margins), margins, blocks, rng)
+        query = Numbers("copula", [sums], share, what=f"correlation of {pairs} pairs")
+        noisy = yield from self._ask(query)
+        return np.clip(noisy / (UNIT * blocks), -1, 1)
 
-    def _number_of_blocks(self, pairs: int, epsilon: float | None) -> int:
+    def _number_of_blocks(self, pairs: int, share: float) -> int:
         """The paper's l > C(m, 2) / (0.025 epsilon), as far as the rows last."""
         if self.blocks is not None:
             return self.blocks
-        if epsilon is None:
+        if self.epsilon is None:
             return 1
-        return max(1, min(int(np.ceil(pairs / (0.025 * epsilon))), self._public_rows // BLOCK_ROWS))
-
-    def _noisy_pairs(
-        self,
-        what: str,
-        values: FloatArray,
-        sensitivity: float,
-        noise: NumpyNoise,
-        ledger: Ledger,
-        epsilon: float | None,
-    ) -> FloatArray:
-        if not len(values):
-            return values
-        if epsilon is None:
-            ledger.record_unprotected("copula", f"{what} of all pairs", "noise is off")
-            return np.clip(values, -1, 1)
-        ledger.charge("copula", f"{what} of {len(values)} pairs", "laplace", epsilon)
-        noisy = noise.add(
-            values,  # type: ignore[arg-type]
-            mechanism="laplace",
-            epsilon=epsilon / len(values),
-            delta=0.0,
-            sensitivity=Sensitivity(sensitivity, sensitivity),
-        )
-        self.released_[what] = noisy
-        return np.clip(noisy, -1, 1)
+        wanted = int(np.ceil(pairs / (0.025 * self.epsilon * share)))
+        return max(1, min(wanted, self._public_rows // BLOCK_ROWS))
 
     # -- sample and save -------------------------------------------------------------
 
@@ -260,6 +234,178 @@ class DPCopula(Baseline):
         self._correlation = floats(arrays["correlation"], (len(self._margins),) * 2)
         if not np.allclose(np.diag(self._correlation), 1.0):
             raise ArtefactError("its correlations must be 1 on the diagonal")
+
+
+# -- what is asked about the rows ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Concordances:
+    """Concordant less discordant pairs of rows, of every pair of columns: whole numbers.
+
+    Sensitivity: a row is in n - 1 pairs, each worth -1, 0 or 1, so replacing a unit of k rows
+    changes each number by at most 2k(n - 1). Where the number of rows is private, the public size n
+    takes its place: rows beyond it are left out (a row added then replaces at most one), and a row
+    added or removed is a replacement at worst.
+    """
+
+    names: tuple[str, ...]
+    n: int
+    rows_per_unit: int
+    #: Says which rows are left out.
+    rng: np.random.Generator = field(compare=False)
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of columns."""
+        return math.comb(len(self.names), 2)
+
+    @property
+    def reach(self) -> Sensitivity:
+        """The sum over all pairs of columns."""
+        each = 2 * self.rows_per_unit * (self.n - 1)
+        return Sensitivity(float(self.pairs * each), math.sqrt(self.pairs) * each)
+
+    def numbers(self, rows: MemoryRows) -> Integers:
+        """The numbers of at most n rows."""
+        keep = np.arange(len(rows))
+        if len(rows) > self.n:
+            keep = np.sort(np.argsort(self.rng.random(len(rows)), kind="stable")[: self.n])
+        columns = [rows.numbers[name][keep] for name in self.names]
+        return np.array([concordance(a, b) for a, b in combinations(columns, 2)], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class BlockCorrelations:
+    """Sums over disjoint blocks of units of correlations of normal scores, as whole numbers.
+
+    Sensitivity: a unit is in one block, dealt by a draw of its own. A correlation lies in [-1, 1]
+    and is rounded to a multiple of 1 / UNIT *within its block*, so whatever floating point made of
+    it, the whole number lies in [-UNIT, UNIT]: it changes by at most 2 UNIT in that block, and not
+    at all in the others. The normal scores use the noisy margins, which are public by then.
+    """
+
+    names: tuple[str, ...]
+    margins: tuple[Margin, ...]
+    blocks: int
+    #: Deals the units to blocks.
+    rng: np.random.Generator = field(compare=False)
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of columns."""
+        return math.comb(len(self.names), 2)
+
+    @property
+    def reach(self) -> Sensitivity:
+        """The sum over all pairs of columns."""
+        return Sensitivity(2.0 * UNIT * self.pairs, 2.0 * UNIT * math.sqrt(self.pairs))
+
+    def numbers(self, rows: MemoryRows) -> Integers:
+        """The sum over the blocks."""
+        dealt = self.rng.integers(0, self.blocks, int(rows.units.max()) + 1)[rows.units]
+        scores = np.column_stack(
+            [
+                _normal_scores(rows.codes[name], margin)
+                for name, margin in zip(self.names, self.margins, strict=True)
+            ]
+        )
+        total = np.zeros(self.pairs, dtype=np.int64)
+        for block in range(self.blocks):
+            found = np.nan_to_num(_correlations(scores[dealt == block]))
+            total += np.rint(UNIT * np.clip(found, -1, 1)).astype(np.int64)
+        return total
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The first coefficients of a cosine transform of one histogram, as whole numbers.
+
+    EFPA (Acs et al. 2012) keeps the first k of them, with noise. Departs from the paper: a cosine
+    transform in place of Fourier's, which is real and does not join the two ends of the domain; and
+    of a long histogram at most ``MOST_ENTRIES`` / size coefficients are thought of.
+
+    The transform is a *public matrix of whole numbers*: A = round(UNIT * D), with D the orthonormal
+    cosine transform. So coefficients of whole counts are whole, without any rounding of private
+    numbers. Sensitivity of the first k: a row that comes or goes adds or takes a column of A, whose
+    L1 norm is known; a unit is up to ``unit.l1`` such rows. And with E = A - UNIT * D, whose
+    entries are below 1, a change v of the counts gives |A v|_2 <= UNIT |v|_2 + |v|_1 sqrt(K), K the
+    number of rows of A, and in L1 at most sqrt(k) times that. The smaller bound counts.
+    """
+
+    names: tuple[str]
+    size: int
+    unit: Sensitivity
+    #: How many coefficients are asked for; all that are thought of by default.
+    kept: int | None = None
+
+    @cached_property
+    def matrix(self) -> Integers:
+        """The transform, in units of 1 / ``UNIT``."""
+        most = min(self.size, max(SHORTEST_EFPA, MOST_ENTRIES // self.size))
+        angles = np.pi / self.size * np.outer(np.arange(most), np.arange(self.size) + 0.5)
+        matrix = np.sqrt(2 / self.size) * np.cos(angles)
+        matrix[0] = np.sqrt(1 / self.size)
+        return np.asarray(np.rint(UNIT * matrix), dtype=np.int64)
+
+    @property
+    def in_norm(self) -> float:
+        """How much one unit can change all coefficients in the L2 norm."""
+        return UNIT * self.unit.l2 + self.unit.l1 * math.sqrt(len(self.matrix))
+
+    @property
+    def reaches(self) -> FloatArray:
+        """How much one unit can change the first 1, 2, ... coefficients in the L1 norm."""
+        by_entry = np.cumsum(np.abs(self.matrix), axis=0).max(axis=1) * self.unit.l1
+        by_norm = np.sqrt(np.arange(1, len(self.matrix) + 1)) * self.in_norm
+        return np.asarray(np.minimum(by_entry, by_norm))
+
+    @property
+    def reach(self) -> Sensitivity:
+        """How much one unit can change the coefficients that are kept."""
+        return Sensitivity(float(self.reaches[: self.kept][-1]), self.in_norm)
+
+    def numbers(self, rows: MemoryRows) -> Integers:
+        """The coefficients that are kept."""
+        counts = np.bincount(rows.codes[self.names[0]], minlength=self.size).astype(np.int64)
+        return np.asarray(self.matrix[: self.kept] @ counts)
+
+    def inverse(self, coefficients: Integers) -> FloatArray:
+        """The counts that have these coefficients, and zeros for the others."""
+        padded = np.zeros(self.size)
+        padded[: len(coefficients)] = coefficients / UNIT
+        return np.asarray(idct(padded, norm="ortho"))
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Scores of 1, 2, ... coefficients: the expected error, with a minus, as whole numbers.
+
+    The error is the norm of the coefficients that are cut, rounded down, plus that of the noise,
+    which is public. The norm changes by at most ``Spectrum.in_norm``, rounded down by less than one
+    more.
+    """
+
+    names: tuple[str]
+    spectrum: Spectrum
+    epsilon: float
+
+    @property
+    def reach(self) -> Sensitivity:
+        """How much one unit can change a score."""
+        most = self.spectrum.in_norm + 1
+        return Sensitivity(most, most)
+
+    def numbers(self, rows: MemoryRows) -> Integers:
+        """The scores."""
+        squares = [int(c) ** 2 for c in self.spectrum.numbers(rows)]
+        kept = np.arange(1, len(squares) + 1)
+        noises = np.sqrt(2 * kept) * self.spectrum.reaches / self.epsilon
+        scores, tail = [], 0
+        for square, noise in zip(reversed(squares), reversed(noises), strict=True):
+            scores.append(-math.isqrt(tail) - math.ceil(noise))
+            tail += square
+        return np.array(scores[::-1], dtype=np.int64)
 
 
 # -- parts ---------------------------------------------------------------------------
@@ -324,46 +470,11 @@ def _lift(matrix: FloatArray, least: float) -> FloatArray:
     return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
 
 
-def efpa(
-    counts: NDArray[np.int64], epsilon: float, sensitivity: Sensitivity, noise: NumpyNoise
-) -> FloatArray:
-    """Noisy counts by the enhanced Fourier perturbation algorithm (Acs et al. 2012).
-
-    Keep the first k coefficients of an orthonormal transform, with noise. Half
-    of epsilon chooses k by the expected error, the norm of what is cut plus that
-    of the noise: the transform keeps distances, so the first part changes by at
-    most the L2 sensitivity of the counts and the second by nothing. The other
-    half pays for the noise: in the L1 norm k coefficients change by at most
-    sqrt(k) times the L2 sensitivity of the counts; and each changes by at most
-    sqrt(2/m), the largest entry of the transform, times their L1 sensitivity. The
-    smaller of the two bounds counts.
-
-    Departs from the paper: a cosine transform in place of Fourier's, which is
-    real and does not join the two ends of the domain; and the second bound.
-    """
-    spectrum = dct(counts.astype(float), norm="ortho")
-    kept = np.arange(1, len(counts) + 1)
-    cut = np.sqrt(np.append(np.cumsum(spectrum[:0:-1] ** 2)[::-1], 0.0))
-    by_entry = kept * np.sqrt(2 / len(counts)) * sensitivity.l1
-    reaches = np.minimum(np.sqrt(kept) * sensitivity.l2, by_entry)
-    score = -(cut + np.sqrt(2 * kept) * reaches / (epsilon / 2))
-    k = 1 + noise.choose(score, epsilon=epsilon / 2, sensitivity=sensitivity.l2)
-    reach = float(reaches[k - 1])
-    noisy = np.zeros(len(counts))
-    noisy[:k] = noise.add(
-        spectrum[:k],
-        mechanism="laplace",
-        epsilon=epsilon / 2,
-        delta=0.0,
-        sensitivity=Sensitivity(reach, reach),
-    )
-    return np.asarray(idct(noisy, norm="ortho"))
-
-
-def _normal_scores(codes: NDArray[np.intp], margin: Margin) -> FloatArray:
+def _normal_scores(codes: NDArray[Any], margin: Margin) -> FloatArray:
     """Normal quantile of the middle of each cell's interval of the noisy CDF."""
     middle = margin.cumulative - margin.mass / 2
-    return np.asarray(ndtri(np.clip(middle, TRIM, 1 - TRIM)))[codes]
+    scores: FloatArray = np.asarray(ndtri(np.clip(middle, TRIM, 1 - TRIM)))
+    return np.asarray(scores[codes])
 
 
 def _correlations(scores: FloatArray) -> FloatArray:

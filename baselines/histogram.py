@@ -6,16 +6,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from copula_shirley.baselines.base import Baseline
+from copula_shirley.baselines.base import Baseline, Declared
 from copula_shirley.errors import SettingError
 from copula_shirley.generator import Progress, RandomState
+from copula_shirley.measure.queries import Queries, Tables
+from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon
-from copula_shirley.privacy.mechanisms import check_mechanism
+from copula_shirley.privacy.noise import Integers, check_mechanism
 from copula_shirley.restoring import restored_margin
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import OnUnknown, Schema
-from copula_shirley.thesis.histograms import count_cells, to_mass
+from copula_shirley.thesis.histograms import to_mass
 from copula_shirley.thesis.margins import Margin
 
 
@@ -27,8 +29,9 @@ class DPHistogram(Baseline):
     epsilon : float or None
         Budget of the whole release; None for no noise.
     mechanism : {"laplace", "geometric", "gaussian"}
+        Discrete noise on counts; "laplace" and "geometric" are the same.
     delta : float
-        Spent by the Gaussian mechanism only.
+        Spent by the Gaussian mechanism only, whose costs add up in zCDP.
     accounting : {"honest", "thesis"}
         "honest" shares epsilon between the columns. "thesis" spends all of it on
         each, which costs as many times epsilon as there are columns: the ledger
@@ -88,29 +91,28 @@ class DPHistogram(Baseline):
             ledger.budget = Budget(self.epsilon * len(schema), self._delta() * len(schema))
         return ledger
 
-    def _cost(self, columns: int) -> Budget | None:
-        if self.epsilon is None:
-            return None
-        shares = columns if self.accounting == "honest" else 1
-        return Budget(self.epsilon / shares, self._delta() / shares)
-
     def _fit(
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
-        noise = self._noise(ledger, rng)
         self._grid = Grid(rows.schema)
-        codes = self._grid.codes(rows.numbers)
-        cost = self._cost(len(rows.schema))
-        totals, self._margins = [], {}
-        for i, (name, size) in enumerate(self._grid.sizes.items()):
-            progress(f"histogram of {name}", i / len(codes))
-            counts = count_cells(codes[name], size)
-            noisy = self._release("histogram", name, counts, cost, noise, ledger)
-            totals.append(noisy.sum())
-            self._margins[name] = Margin.of(np.arange(size, dtype=float), to_mass(noisy))
+        noisy = run(self._learn(progress), self._curator(rows, ledger, rng))
+        self._margins = {
+            name: Margin.of(np.arange(len(counts), dtype=float), to_mass(counts.astype(float)))
+            for name, counts in noisy.items()
+        }
         # each noisy histogram says how many rows there are: post-processing
-        noisy_size = max(1, round(float(np.mean(totals))))
+        noisy_size = max(1, round(float(np.mean([counts.sum() for counts in noisy.values()]))))
         self._public_rows = len(rows) if self._size_is_public(rows.schema) else noisy_size
+
+    def _learn(self, progress: Progress) -> Queries[dict[str, Integers]]:
+        """The noisy histogram of each column."""
+        sizes, noisy = self._grid.sizes, {}
+        share = 1.0 / len(sizes) if self.accounting == "honest" else 1.0
+        for i, (name, size) in enumerate(sizes.items()):
+            progress(f"histogram of {name}", i / len(sizes))
+            query = Tables("histogram", [Declared((name,), (size,))], share, what=name)
+            noisy[name] = yield from self._ask(query)
+        return noisy
 
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
         codes = {

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley.generator import Generator, Progress, RandomState
-from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.privacy.ledger import Ledger, Reason
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
@@ -48,7 +48,7 @@ class Real(_Reference):
         rng: np.random.Generator,
         progress: Progress,
     ) -> None:
-        ledger.record_unprotected("rows", "all of them", "the sample is the training rows")
+        ledger.record_unprotected("rows", "all of them", Reason.TRAINING_ROWS)
         self._rows = rows
 
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -76,7 +76,6 @@ class Uniform(_Reference):
         rng: np.random.Generator,
         progress: Progress,
     ) -> None:
-        ledger.randomness = "no noise is needed"
         self._grid = Grid(rows.schema)
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:

@@ -31,8 +31,10 @@ from copula_shirley.errors import (
 )
 from copula_shirley.files import model_file as artefact
 from copula_shirley.files.digest import check_seal
+from copula_shirley.measure.curator import Curator
 from copula_shirley.privacy.card import Card
-from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.privacy.ledger import Ledger, Reason
+from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
@@ -54,15 +56,6 @@ NAMED = 6
 SAMPLING = 0x5A3B1E
 
 
-DRAFTED = "bounds and categories were drafted from the data, not declared"
-DRAFTED_KIND = (
-    "its kind was read off the data, where one row can change it; set provenance: private if you "
-    "know the kind"
-)
-DRAFTED_LEFT_OUT = (
-    "that it is left out was read off the data, where one row can change it; set provenance: "
-    "declared if you agree with the reason"
-)
 #: Held while a fit begins.
 FITTING = Lock()
 #: The release ledger in whose ``with`` block the running code is.
@@ -90,6 +83,8 @@ class Generator(Settings, ABC):
     provable: ClassVar[bool] = True
     #: Whether unseeded noise is exact; the low bits of floating-point noise can betray a count.
     exact_noise: ClassVar[bool] = False
+    #: Who answers questions about the rows; audits put one in its place that also takes notes.
+    curator_class: type[Curator] = Curator
     ledger_: Ledger
     schema_: Schema
     n_rows_: int
@@ -158,6 +153,10 @@ class Generator(Settings, ABC):
                     "categories are bought, which PrivateVine alone does, with domain 'measured' "
                     "(--domain measured); or declare them, with provenance: declared"
                 )
+
+    def noise_source(self, rng: np.random.Generator) -> NoiseSource:
+        """Where the noise of a fit comes from: exact, or of ``rng`` where there is a seed."""
+        return SecureNoise() if self.random_state is None else SeededNoise(rng)
 
     def _forget(self) -> None:
         """Before rows are looked at the old model goes: a fit that is stopped leaves none."""
@@ -290,13 +289,14 @@ class Generator(Settings, ABC):
         table, schema, ledger = self._enter(table, schema, fit_rng)
         ledger.domains = {column.name: column.provenance for column in schema}
         for name in schema.drafted:
-            ledger.record_unprotected("domain", name, DRAFTED_KIND if name in bought else DRAFTED)
+            reason = Reason.DRAFTED_KIND if name in bought else Reason.DRAFTED_DOMAIN
+            ledger.record_unprotected("domain", name, reason)
         for left in schema.left_out:
             if left.provenance == "drafted":
-                ledger.record_unprotected("domain", left.name, DRAFTED_LEFT_OUT)
+                ledger.record_unprotected("domain", left.name, Reason.DRAFTED_LEFT_OUT)
         if schema.person is not None and schema.person_provenance == "drafted":
-            why = "the most rows per person were counted, not declared"
-            ledger.record_unprotected("domain", f"max_rows of {schema.person}", why)
+            what = f"max_rows of {schema.person}"
+            ledger.record_unprotected("domain", what, Reason.DRAFTED_PEOPLE)
         self._forget()
         settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
         self._card = self._made_with = None

@@ -23,9 +23,9 @@ NOTHING_SPENT = dict.fromkeys(
 #: Rules that say nothing about a generator, and a part of the reason; all others must pass.
 NOT_APPLICABLE: dict[str, dict[str, str]] = {
     "private-vine": {},
-    "dp-histogram": FLOATS,
-    "dp-copula": FLOATS,
-    "privbayes": FLOATS,
+    "dp-histogram": {},
+    "dp-copula": {},
+    "privbayes": {},
     "copula-shirley": {
         **FLOATS,
         "dtypes": "unprotected: bins, encoder, output, vine",

@@ -16,7 +16,6 @@ from copula_shirley import Ledger, Schema
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Choice, Query
 from copula_shirley.measure.transcript import Answer
-from copula_shirley.private_vine import generator as private_vine
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.rows.memory import MemoryRows
 
@@ -25,7 +24,7 @@ from copula_shirley.rows.memory import MemoryRows
 def measured_by(kind: Callable[..., Curator]) -> Iterator[None]:
     """Fits inside are driven by another kind of ``Curator``."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(private_vine, "Curator", kind)
+        patch.setattr(PrivateVine, "curator_class", kind)
         yield
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import scipy
 
+from copula_shirley.measure.queries import Best, Choice, Discovery, Query
 from copula_shirley.privacy.ledger import Budget, Sensitivity
 from copula_shirley.privacy.zcdp import rho_of
 
@@ -13,8 +15,17 @@ from copula_shirley.privacy.zcdp import rho_of
 FALSE_DETECTION = 1e-3
 
 
+@dataclass(frozen=True)
+class Price:
+    """What a query costs, in the currency of its ledger (epsilon, or rho)."""
+
+    mechanism: str
+    cost: float
+    delta: float = 0.0
+
+
 class Calibration:
-    """How much noise a share of the budget buys; public arithmetic, no rows.
+    """How much noise a share of the budget buys.
 
     Parameters
     ----------
@@ -39,6 +50,19 @@ class Calibration:
             if self.zcdp:
                 self.total = rho_of(budget.epsilon, budget.delta - failure_probability)
 
+    @property
+    def gaussian(self) -> bool:
+        """Whether noise is Gaussian, and not Laplace."""
+        return self.zcdp
+
+    def price(self, query: Query) -> Price:
+        """What a query is charged."""
+        mechanism = "discrete gaussian" if self.gaussian else "discrete laplace"
+        if isinstance(query, Choice | Best):
+            mechanism = "exponential"
+        failing = self.failure_probability if isinstance(query, Discovery) else 0.0
+        return Price(mechanism, query.share * self.total, failing)
+
     def scale(self, share: float, count: int, *, distances: bool = False) -> float:
         """Parameter of the noise when ``count`` tables (or distances) share ``share``."""
         if self.budget is None:
@@ -49,10 +73,20 @@ class Calibration:
             return each * math.sqrt(count / (2 * cost))
         return self.unit.l1 * count / cost
 
+    def scale_of(self, share: float, reach: Sensitivity) -> float:
+        """Parameter of the noise on numbers that one unit changes by so much."""
+        if self.budget is None:
+            return 0.0
+        cost = share * self.total
+        return reach.l2 * math.sqrt(1 / (2 * cost)) if self.zcdp else reach.l1 / cost
+
     def sigma(self, share: float, count: int, *, distances: bool = False) -> float:
-        """Standard deviation of that noise."""
-        scale = self.scale(share, count, distances=distances)
-        if self.zcdp or scale == 0:
+        """Standard deviation of the noise of ``scale``."""
+        return self.deviation(self.scale(share, count, distances=distances))
+
+    def deviation(self, scale: float) -> float:
+        """Standard deviation of discrete noise of a scale."""
+        if self.gaussian or scale == 0:
             return scale
         # discrete Laplace: 2 q / (1 - q)^2 with q = exp(-1/scale)
         return math.sqrt(2 * math.exp(-1 / scale)) / -math.expm1(-1 / scale)
@@ -83,10 +117,13 @@ class Calibration:
         if self.budget is None:
             return 1
         chance = self.failure_probability / (2 * count * rows)
-        return rows + 1 + math.ceil(self.scale(share, count) * float(scipy.stats.norm.isf(chance)))
+        return rows + 1 + math.ceil(self.scale(share, count) * -float(scipy.special.ndtri(chance)))
 
-    def choice_scale(self, share: float, count: int) -> float:
-        """Parameter of each of ``count`` exponential mechanisms: chances go by exp(score/it)."""
+    def choice_scale(self, share: float, count: int, reach: float | None = None) -> float:
+        """Parameter of each of ``count`` exponential mechanisms: chances go by exp(score/it).
+
+        One unit changes each score by ``reach`` at the most; by default as a distance.
+        """
         cost = share * self.total / count
         epsilon = math.sqrt(8 * cost) if self.zcdp else cost
-        return 2 * self.unit.l1 / epsilon
+        return 2 * (self.unit.l1 if reach is None else reach) / epsilon

@@ -16,6 +16,9 @@ the L1 norm and s2 in L2.
   the number of such categories. Outside that event nobody sees that it was there.
 - ``Choice``: k rounds of the exponential mechanism among scores of sensitivity s1. A round with
   parameter e costs e in epsilon and e^2/8 in rho.
+- ``Numbers``: whole numbers of another statistic, whose reach in both norms is argued beside it.
+- ``Best``: one round of the exponential mechanism among whole scores of a statistic, each of which
+  one unit changes by at most its reach.
 
 Discrete Gaussian noise of parameter sigma costs rho = L2^2 / (2 sigma^2), discrete Laplace noise of
 scale b costs epsilon = L1 / b. Each query is charged before rows are looked at. Jitter, which
@@ -32,77 +35,100 @@ import numpy as np
 from copula_shirley.errors import SettingError
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import (
+    Best,
     Choice,
     Discovery,
     Distances,
+    Numbers,
     Query,
+    Statistic,
     Tables,
 )
 from copula_shirley.measure.transcript import Answer, Transcript
-from copula_shirley.privacy import recording as tape
-from copula_shirley.privacy.ledger import Ledger
-from copula_shirley.privacy.noise import Integers, ReleaseNoise
-from copula_shirley.rows.rows import ABSENT, LabelMap, Rows
+from copula_shirley.privacy.ledger import ALL_ROWS, Ledger, Reason
+from copula_shirley.privacy.noise import Integers, NoiseSource
+from copula_shirley.rows.rows import ABSENT, LabelMap
 
 
 class Curator:
-    """Answers queries about the rows and writes the transcript; nothing else sees rows."""
+    """Answers queries about the rows and writes the transcript; nothing else sees rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        Who holds the rows; of statistics, in memory.
+    ledger : Ledger
+        Charged before rows are looked at, and told where the noise comes from.
+    source : NoiseSource or None
+        None where the budget is None, and then only.
+    calibration : Calibration, optional
+        By default that of the ledger's budget.
+    transcript : Transcript, optional
+        To be written on.
+    part : str
+        Which rows of the ledger these are.
+    """
 
     def __init__(
         self,
-        rows: Rows,
+        rows: Any,
         ledger: Ledger,
-        source: ReleaseNoise | None,
+        source: NoiseSource | None,
         calibration: Calibration | None = None,
         transcript: Transcript | None = None,
+        *,
+        part: str = ALL_ROWS,
     ) -> None:
         self._rows = rows
         self._ledger = ledger
-        self._source = source
+        self._part = part
         self.calibration = calibration or Calibration(ledger.budget, ledger.sensitivity())
         self.transcript = Transcript() if transcript is None else transcript
+        if source is None and self.calibration.budget is not None:
+            raise SettingError("source (None) must be one of noise where there is a budget")
+        self._source = source if self.calibration.budget is not None else None
+        if self._source is not None:
+            ledger.drawn_by(self._source.facts)
 
     def answer(self, query: Query) -> Answer:
         """Charge the query, then answer it."""
-        tape.asked(query, self._rows)
         self._charge(query)
-        if isinstance(query, Choice):
-            answer = Answer([self._chosen(query)], 0.0)
-        elif isinstance(query, Discovery):
-            answer = self._discovered(query)
-        elif isinstance(query, Distances):
-            gaps = self._gaps(query)
-            sigma = self.calibration.sigma(query.share, len(gaps), distances=True)
-            scale = self.calibration.scale(query.share, len(gaps), distances=True)
-            answer = Answer([self._noisy(gaps, scale)], sigma)
-        elif isinstance(query, Tables):
-            scale = self.calibration.scale(query.share, len(query.cell_maps))
-            counts = [self._noisy(self._rows.count(one), scale) for one in query.cell_maps]
-            answer = Answer(counts, self.calibration.sigma(query.share, len(query.cell_maps)))
-        else:
-            raise SettingError(f"query ({type(query).__name__}) must be one of this module")
+        answer = self._answer(query)
         self.transcript.add(query, answer)
         return answer
 
-    def _charge(self, query: Query) -> None:
-        what = f"{len(query.cell_maps)} tables"
-        if isinstance(query, Distances):
-            what = f"{len(query.cell_maps)} distances"
+    def _answer(self, query: Query) -> Answer:
+        count, known = len(query.cell_maps), self.calibration
         if isinstance(query, Choice):
-            what = f"{query.count} of {len(query.cell_maps)} tables"
+            return Answer([self._chosen(query)], 0.0)
+        if isinstance(query, Best):
+            return Answer([self._best(query.cell_maps[0], query.share)], 0.0)
         if isinstance(query, Discovery):
-            what = f"categories of {len(query.cell_maps)} columns"
+            return self._discovered(query)
+        if isinstance(query, Distances):
+            scale = known.scale(query.share, count, distances=True)
+            return Answer([self._noisy(self._gaps(query), scale)], known.deviation(scale))
+        if isinstance(query, Tables):
+            scale = known.scale(query.share, count)
+            tables = [
+                self._noisy(self._rows.count(cell_map), scale) for cell_map in query.cell_maps
+            ]
+            return Answer(tables, known.deviation(scale))
+        if isinstance(query, Numbers):
+            (statistic,) = query.cell_maps
+            scale = known.scale_of(query.share, statistic.reach)
+            numbers = self._noisy(statistic.numbers(self._rows), scale)
+            return Answer([numbers], known.deviation(scale))
+        raise SettingError(f"query ({type(query).__name__}) must be one of copula_shirley.measure")
+
+    def _charge(self, query: Query) -> None:
+        stage, what = query.stage, query.in_words
         if self.calibration.budget is None:
-            self._ledger.record_unprotected(query.stage, what, "noise is off: exact counts")
+            self._ledger.record_unprotected(stage, what, Reason.NOISE_OFF, self._part)
             return
-        cost = query.share * self.calibration.total
-        if isinstance(query, Choice):
-            mechanism = "exponential"
-        else:
-            mechanism = "discrete gaussian" if self.calibration.zcdp else "discrete laplace"
-        charge = self._ledger.charge_rho if self.calibration.zcdp else self._ledger.charge
-        failing = self.calibration.failure_probability if isinstance(query, Discovery) else 0.0
-        charge(query.stage, what, mechanism, cost, failing)
+        price = self.calibration.price(query)
+        charge = self._ledger.charge_rho if self._ledger.zcdp else self._ledger.charge
+        charge(stage, what, price.mechanism, price.cost, price.delta, self._part)
 
     def _gaps(self, query: Distances | Choice) -> Integers:
         again = isinstance(query, Choice)  # which comes in batches
@@ -111,33 +137,23 @@ class Curator:
         return np.array(gaps, dtype=np.int64)
 
     def _noisy(self, counts: Integers, scale: float) -> Integers:
-        if self._source is None or scale == 0:
+        if self._source is None:
             return counts
-        draw = self._source.gaussian if self.calibration.zcdp else self._source.laplace
+        draw = self._source.gaussian if self.calibration.gaussian else self._source.laplace
         return draw(counts, scale)
 
     def _discovered(self, query: Discovery) -> Answer:
         """Categories above the threshold in an order of their own, and their noisy counts."""
-        count = len(query.cell_maps)
-        least = self.calibration.threshold(query.share, count, self._ledger.rows_per_unit)
-        scale = self.calibration.scale(query.share, count)
-        tallies = [self._tally(one) for one in query.cell_maps]
-
-        def release() -> Answer:
-            values, labels = [], []
-            for tally in tallies:
-                noisy = self._noisy(np.array(list(tally.values()), dtype=np.int64), scale)
-                kept = np.append(noisy[:-1] >= least, True)
-                values.append(noisy[kept])
-                labels.append([pair[1] for pair, keep in zip(tally, kept, strict=True) if keep])
-            return Answer(
-                values, self.calibration.sigma(query.share, count), [x[:-1] for x in labels]
-            )
-
+        count, known = len(query.cell_maps), self.calibration
+        tallies = [self._tally(label_map) for label_map in query.cell_maps]
         if self._source is None:
-            return release()
-        # one answer: how many categories there are is no part of it
-        return tape.answered(self._source, "discovery", tallies, scale, release, least=least)
+            values = [np.array(list(tally.values()), dtype=np.int64) for tally in tallies]
+            return Answer(values, 0.0, [[x for _, x in tally][:-1] for tally in tallies])
+        least = known.threshold(query.share, count, self._ledger.rows_per_unit)
+        scale = known.scale(query.share, count)
+        released = self._source.discover(tallies, scale, least, gaussian=known.gaussian)
+        values, labels = [found for found, _ in released], [names for _, names in released]
+        return Answer(values, known.deviation(scale), labels)
 
     def _tally(self, label_map: LabelMap) -> dict[tuple[str, Any], int]:
         """How often each category occurs, in an order of their own; missing values last."""
@@ -147,8 +163,8 @@ class Curator:
         return {**{pair: tally[pair] for pair in ordered}, ABSENT: missing}
 
     def _chosen(self, query: Choice) -> Integers:
-        """Positions, the best first; each round leaves out what was chosen before."""
-        merits = (self._gaps(query) - query.handicaps).astype(float)  # whole numbers: exact
+        """Positions, the best first; each step leaves out what was chosen before."""
+        merits = self._gaps(query) - query.handicaps
         if self._source is None:
             return np.argsort(-merits, kind="stable")[: query.count].astype(np.int64)
         scale = self.calibration.choice_scale(query.share, query.count)
@@ -157,3 +173,10 @@ class Curator:
         for i in range(query.count):
             chosen[i] = left.pop(self._source.choose(merits[left], scale))
         return chosen
+
+    def _best(self, scores: Statistic, share: float) -> Integers:
+        merits = scores.numbers(self._rows)
+        if self._source is None:
+            return np.array([np.argmax(merits)], dtype=np.int64)
+        scale = self.calibration.choice_scale(share, 1, scores.reach.l1)
+        return np.array([self._source.choose(merits, scale)], dtype=np.int64)

@@ -8,15 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Generator as Coroutine
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from copula_shirley.rows.rows import CellMap, Integers, LabelMap
+from copula_shirley.privacy.ledger import Sensitivity
+from copula_shirley.rows.rows import CellMap, Integers, LabelMap, Named
 
 if TYPE_CHECKING:
     from copula_shirley.measure.transcript import Answer
 
 T = TypeVar("T")
+
+
+class Statistic(Named, Protocol):
+    """A public function from all rows to whole numbers."""
+
+    @property
+    def reach(self) -> Sensitivity:
+        """The most by which one unit changes all numbers together; of scores, each of them."""
+        ...
+
+    def numbers(self, rows: Any) -> Integers:
+        """The numbers."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -26,6 +40,13 @@ class Query:
     stage: str
     cell_maps: Sequence[Any]
     share: float
+    #: What stands in the ledger; by default how many tables there are.
+    what: str = field(default="", kw_only=True)
+
+    @property
+    def in_words(self) -> str:
+        """What is asked, for the ledger."""
+        return self.what or f"{len(self.cell_maps)} tables"
 
 
 @dataclass(frozen=True)
@@ -41,6 +62,11 @@ class Discovery(Query):
 
     cell_maps: Sequence[LabelMap]
 
+    @property
+    def in_words(self) -> str:
+        """What is asked, for the ledger."""
+        return self.what or f"categories of {len(self.cell_maps)} columns"
+
 
 @dataclass(frozen=True)
 class Distances(Query):
@@ -48,6 +74,11 @@ class Distances(Query):
 
     cell_maps: Sequence[CellMap]
     guesses: Sequence[Integers]
+
+    @property
+    def in_words(self) -> str:
+        """What is asked, for the ledger."""
+        return self.what or f"{len(self.cell_maps)} distances"
 
 
 @dataclass(frozen=True)
@@ -58,6 +89,25 @@ class Choice(Query):
     guesses: Sequence[Integers]
     handicaps: Integers
     count: int
+
+    @property
+    def in_words(self) -> str:
+        """What is asked, for the ledger."""
+        return self.what or f"{self.count} of {len(self.cell_maps)} tables"
+
+
+@dataclass(frozen=True)
+class Numbers(Query):
+    """The numbers of one statistic, which takes the place of a cell map."""
+
+    cell_maps: Sequence[Statistic]
+
+
+@dataclass(frozen=True)
+class Best(Query):
+    """The position of a high score; the scores are one statistic, in the place of a cell map."""
+
+    cell_maps: Sequence[Statistic]
 
 
 #: An algorithm that yields queries, is sent answers and returns what it learnt.

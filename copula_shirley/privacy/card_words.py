@@ -6,7 +6,7 @@ import math
 
 from msgspec import Struct
 
-from copula_shirley.privacy.ledger import Ledger, Unprotected
+from copula_shirley.privacy.ledger import Ledger, Reason, Unprotected
 from copula_shirley.privacy.meaning import FALSE_POSITIVES, most_true_positives
 
 #: What is said of each kind of randomness.
@@ -47,9 +47,9 @@ def randomness_of(ledger: Ledger) -> str:
     """The kind of randomness of a fit, a key of ``RANDOMNESS``."""
     if not ledger.spends:
         return "none"
-    if ledger.seeded or "seeded:" in ledger.randomness:
+    if ledger.seeded:
         return "seeded"
-    return "secure" if ledger.randomness.startswith("OpenDP ") else "float"
+    return "secure" if ledger.noise is not None and ledger.noise.for_release else "float"
 
 
 def meaning_of(ledger: Ledger) -> list[Bound] | None:
@@ -88,7 +88,7 @@ def _verdict(ledger: Ledger) -> str:
 
 def _headline(ledger: Ledger) -> str:
     if ledger.proved is None:
-        if any(use.why.startswith("noise is off") for use in ledger.unprotected):
+        if any(use.reason is Reason.NOISE_OFF for use in ledger.unprotected):
             return "Nothing is proved: the noise is switched off."
         return "Nothing is proved."
     if not ledger.spends:

@@ -24,12 +24,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, TypeVar, get_args
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from copula_shirley.errors import BudgetError, SettingError
-from copula_shirley.privacy import recording as tape
-from copula_shirley.privacy.zcdp import epsilon_of
+import msgspec
+
+from copula_shirley.errors import BudgetError, OtherRevisionError, SettingError
+from copula_shirley.privacy.noise import Exactness, NoiseFacts
+from copula_shirley.privacy.zcdp import epsilon_of, rho_of
 
 NeighbourName = Literal["replace-one", "add-remove"]
 NEIGHBOURS: tuple[str, ...] = get_args(NeighbourName)
@@ -102,6 +105,10 @@ def histogram_sensitivity(neighbours: str, rows_per_unit: int = 1) -> Sensitivit
     return Sensitivity(l1=float(cells * rows_per_unit), l2=math.sqrt(cells) * rows_per_unit)
 
 
+#: A part of a cost; that sums are finite is looked at when they are made.
+Cost = Annotated[float, msgspec.Meta(ge=0)]
+
+
 @dataclass(frozen=True)
 class Spend:
     """One noisy answer that was paid for."""
@@ -109,10 +116,47 @@ class Spend:
     stage: str
     what: str
     mechanism: str
-    epsilon: float
-    delta: float
+    epsilon: Cost
+    delta: Cost
     rows: str
-    rho: float = 0.0
+    rho: Cost = 0.0
+
+
+class Reason(StrEnum):
+    """Why a use of private rows is not protected."""
+
+    NOISE_OFF = "noise-off"
+    DRAFTED_DOMAIN = "drafted-domain"
+    DRAFTED_KIND = "drafted-kind"
+    DRAFTED_LEFT_OUT = "drafted-left-out"
+    DRAFTED_PEOPLE = "drafted-people"
+    PERSON_AS_ROWS = "person-as-rows"
+    SUPERVISED_CODES = "supervised-codes"
+    DISTINCT_VALUES = "distinct-values"
+    RAW_RANKS = "raw-ranks"
+    STORAGE = "storage"
+    TRAINING_ROWS = "training-rows"
+    OTHER = "other"
+
+
+#: What people read of each reason; of another, what the generator says itself.
+WORDS: dict[Reason, str] = {
+    Reason.NOISE_OFF: "noise is off: exact counts",
+    Reason.DRAFTED_DOMAIN: "bounds and categories were drafted from the data, not declared",
+    Reason.DRAFTED_KIND: "its kind was read off the data, where one row can change it; set "
+    "provenance: private if you know the kind",
+    Reason.DRAFTED_LEFT_OUT: "that it is left out was read off the data, where one row can change "
+    "it; set provenance: declared if you agree with the reason",
+    Reason.DRAFTED_PEOPLE: "the most rows per person were counted, not declared",
+    Reason.PERSON_AS_ROWS: "a person with several rows is protected as that many people",
+    Reason.SUPERVISED_CODES: "the codes are exact statistics of private rows and labels",
+    Reason.DISTINCT_VALUES: "the bins are the distinct values of the rows: a unique value shows "
+    "its owner",
+    Reason.RAW_RANKS: "F is noisy, the records are not: trees, families and parameters show raw "
+    "ranks",
+    Reason.STORAGE: "stored as the table has them",
+    Reason.TRAINING_ROWS: "the sample is the training rows",
+}
 
 
 @dataclass(frozen=True)
@@ -121,8 +165,15 @@ class Unprotected:
 
     stage: str
     what: str
-    why: str
+    reason: Reason
     rows: str
+    #: In the words of a generator whose reason is none of the list.
+    detail: str = ""
+
+    @property
+    def why(self) -> str:
+        """The reason, for people."""
+        return self.detail or WORDS.get(self.reason, self.reason.value)
 
 
 @dataclass(frozen=True)
@@ -148,10 +199,6 @@ class Ledger:
         Whose data changes between neighbours: a row, or a person.
     rows_per_unit : int
         The most rows that one unit has.
-    randomness : str
-        Where the noise comes from.
-    seeded : bool
-        The noise can be drawn again by whoever knows the seed.
     domains : dict
         Per column where its domain came from.
     zcdp : bool
@@ -176,8 +223,6 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         claimed: Budget | None = None,
         unit: str = "row",
         rows_per_unit: int = 1,
-        randomness: str = "",
-        seeded: bool = False,
         domains: dict[str, str] | None = None,
         zcdp: bool = False,
     ) -> None:
@@ -190,25 +235,38 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         self.neighbours = neighbours
         self.unit = unit
         self.rows_per_unit = rows_per_unit
-        #: Noise was recorded or replayed by a test: it protects nobody.
-        self.replayed = tape.running()
-        self.randomness = randomness
-        self.seeded = seeded
+        #: Where the noise comes from; None where none was drawn or nobody said.
+        self.noise: NoiseFacts | None = None
         self.domains = dict(domains or {})
         self._spends: list[Spend] = []
         self._unprotected: list[Unprotected] = []
         self._partitions: list[Partition] = []
 
+    def drawn_by(self, noise: NoiseFacts) -> None:
+        """State where noise comes from; of several sources the least fit for release counts."""
+        severity = list(Exactness).index
+        if self.noise is None or (severity(noise.exactness), noise.seeded) > (
+            severity(self.noise.exactness),
+            self.noise.seeded,
+        ):
+            self.noise = noise
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise can be drawn again by whoever knows the seed."""
+        return self.noise is not None and self.noise.seeded
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the noise was recorded or replayed by a test: it protects nobody."""
+        return self.noise is not None and self.noise.exactness is Exactness.REPLAYED
+
     @property
     def randomness(self) -> str:
-        """Where the noise comes from; what a test recorded or replayed is stamped."""
-        if not self.replayed or self._randomness.startswith(tape.STAMP):
-            return self._randomness
-        return f"{tape.STAMP}; {self._randomness}"
-
-    @randomness.setter
-    def randomness(self, text: str) -> None:
-        self._randomness = text
+        """Where the noise comes from, for people."""
+        if self.noise is None:
+            return "not stated" if self._spends else "no noise"
+        return str(self.noise)
 
     @property
     def spends(self) -> tuple[Spend, ...]:
@@ -278,26 +336,41 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         self._check_rows(spend.rows)
         if self.budget is None:
             raise BudgetError(f"{spend.stage} of {spend.what}: nothing may be spent, noise is off")
-        self.replayed = self.replayed or tape.running()
-        tape.charging(spend)
         self._spends.append(spend)
-        total = self.spent
-        if (
-            total.epsilon > self.budget.epsilon * (1 + ROUNDING)
-            or total.delta > self.budget.delta * (1 + ROUNDING) + 1e-300
-        ):
+        if not self._within(self.budget):
+            total = self.spent
             self._spends.pop()
             raise BudgetError(
                 f"{spend.stage} of {spend.what}: spending {cost} would bring the total "
                 f"to {total}, above the budget of {self.budget}"
             )
-        tape.charged(spend)
         return spend
 
-    def record_unprotected(self, stage: str, what: str, why: str, rows: str = ALL_ROWS) -> None:
-        """Record that private rows are used without noise."""
+    def _within(self, budget: Budget) -> bool:
+        """Whether the spends stay within the budget; epsilon is minimised only where rho is near.
+
+        ``rho_of`` of a budget is found once and kept, so most spends cost one comparison.
+        """
+        if self.zcdp:
+            cost, left = self._cost(ALL_ROWS), budget.delta - self._cost(ALL_ROWS).delta
+            if left > 0 and cost.rho <= rho_of(budget.epsilon, left):
+                return True
+        total = self.spent
+        return (
+            total.epsilon <= budget.epsilon * (1 + ROUNDING)
+            and total.delta <= budget.delta * (1 + ROUNDING) + 1e-300
+        )
+
+    def record_unprotected(
+        self, stage: str, what: str, reason: Reason | str, rows: str = ALL_ROWS
+    ) -> None:
+        """Record that private rows are used without noise, for a known reason or in own words."""
         self._check_rows(rows)
-        self._unprotected.append(Unprotected(stage, what, why, rows))
+        self._unprotected.append(
+            Unprotected(stage, what, reason, rows)
+            if isinstance(reason, Reason)
+            else Unprotected(stage, what, Reason.OTHER, rows, reason)
+        )
 
     def _check_rows(self, rows: str) -> None:
         known = {ALL_ROWS} | {part for split in self._partitions for part in split.parts}
@@ -343,24 +416,26 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     # -- for people and for machines ---------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """The ledger as plain lists and mappings."""
-        return {
-            "claimed": asdict(self.claimed) if self.claimed else None,
-            "proved": asdict(self.proved) if self.proved else None,
-            "budget": asdict(self.budget) if self.budget else None,
-            "spent": asdict(self.spent),
+        """The ledger as plain lists and mappings, with totals and words for readers of files."""
+        entry = {
+            "claimed": self.claimed,
+            "proved": self.proved,
+            "budget": self.budget,
+            "spent": self.spent,
             "neighbours": self.neighbours,
             "unit": self.unit,
             "rows_per_unit": self.rows_per_unit,
+            "noise": self.noise,
             "randomness": self.randomness,
-            "replayed": self.replayed,
             "seeded": self.seeded,
             "zcdp": self.zcdp,
             "domains": self.domains,
-            "partitions": [asdict(p) for p in self._partitions],
-            "spends": [asdict(s) for s in self._spends],
-            "unprotected": [asdict(u) for u in self._unprotected],
+            "partitions": self._partitions,
+            "spends": self._spends,
+            "unprotected": [{**asdict(use), "why": use.why} for use in self._unprotected],
         }
+        plain: dict[str, Any] = msgspec.to_builtins(entry)
+        return plain
 
     def to_json(self) -> str:
         """The ledger as JSON text."""
@@ -368,32 +443,27 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
 
     @classmethod
     def from_dict(cls, entry: dict[str, Any]) -> Ledger:
-        """The ledger that ``to_dict`` wrote; totals are computed anew."""
-        _check_entry(entry)
+        """The ledger that ``to_dict`` wrote; totals and words are made anew."""
+        if "randomness" in entry and "noise" not in entry:  # all of them had that
+            raise OtherRevisionError(
+                "its ledger was written by another version of copula-shirley; use that version, "
+                "or fit again, which spends again"
+            )
+        facts = _read(_Facts, {name: entry[name] for name in _Facts.__struct_fields__})
         ledger = cls(
-            _budget(entry["budget"]),
-            claimed=_budget(entry["claimed"]),
-            **{
-                key: entry[key]
-                for key in (
-                    "neighbours",
-                    "unit",
-                    "rows_per_unit",
-                    "randomness",
-                    "seeded",
-                    "domains",
-                    "zcdp",
-                )
-                if key in entry
-            },
+            facts.budget,
+            claimed=facts.claimed,
+            neighbours=facts.neighbours,
+            unit=facts.unit,
+            rows_per_unit=facts.rows_per_unit,
+            domains=facts.domains,
+            zcdp=facts.zcdp,
         )
-        ledger.replayed = bool(entry.get("replayed", False))
-        for part in entry["partitions"]:
-            split = _typed(Partition, {**part, "parts": tuple(part["parts"])})
+        ledger.noise = facts.noise
+        for split in facts.partitions:
             ledger.partition(split.parts, whole=split.whole, by_value=split.by_value)
-        ledger._spends = [_typed(Spend, spend) for spend in entry["spends"]]
-        ledger._unprotected = [_typed(Unprotected, use) for use in entry["unprotected"]]
-        for rows in [s.rows for s in ledger._spends] + [u.rows for u in ledger._unprotected]:
+        ledger._spends, ledger._unprotected = facts.spends, facts.unprotected
+        for rows in [s.rows for s in facts.spends] + [u.rows for u in facts.unprotected]:
             ledger._check_rows(rows)
         if not all(map(math.isfinite, asdict(ledger.spent).values())):
             raise SettingError("the spends of the ledger must have a finite sum")
@@ -459,49 +529,31 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         return f"<Ledger claimed={self.claimed} proved={self.proved} spent={self.spent}>"
 
 
-#: Types of the fields of spends, unprotected uses, partitions and budgets.
-FIELDS: dict[str, Any] = {
-    "str": str,
-    "float": int | float,
-    "bool": bool,
-    "tuple[str, ...]": tuple,
-}
+class _Facts(msgspec.Struct):
+    """What a file must say of a ledger; all else in it is derived."""
+
+    budget: Budget | None
+    claimed: Budget | None
+    neighbours: str
+    unit: str
+    rows_per_unit: Annotated[int, msgspec.Meta(ge=1)]
+    noise: NoiseFacts | None
+    zcdp: bool
+    domains: dict[str, str]
+    partitions: list[Partition]
+    spends: list[Spend]
+    unprotected: list[Unprotected]
+
+
 Part = TypeVar("Part")
 
 
-def _typed(kind: type[Part], entry: Any) -> Part:
-    """A part of a ledger from a file, if its fields are of their types and its costs can be."""
-    if not isinstance(entry, dict):
-        raise SettingError(f"{kind.__name__.lower()} must be a mapping")
-    part = kind(**entry)
-    for field in fields(part):  # type: ignore[arg-type]
-        value = getattr(part, field.name)
-        number = field.type == "float"
-        fits = isinstance(value, FIELDS[str(field.type)])
-        fits = fits and not (number and (isinstance(value, bool) or not 0 <= value < math.inf))
-        if not fits or (isinstance(value, tuple) and not all(isinstance(v, str) for v in value)):
-            raise SettingError(f"{field.name} of a {kind.__name__.lower()} cannot be {value!r:.50}")
-    return part
-
-
-def _budget(entry: Any) -> Budget | None:
-    return None if entry is None else _typed(Budget, entry)
-
-
-def _check_entry(entry: dict[str, Any]) -> None:
-    """Refuse fields of a ledger that are not of their types."""
-    kinds = {"unit": str, "randomness": str, "seeded": bool, "zcdp": bool, "rows_per_unit": int}
-    for name, kind in kinds.items():
-        if name in entry and type(entry[name]) is not kind:
-            raise SettingError(f"{name} of the ledger must be a {kind.__name__}")
-    for name in ("partitions", "spends", "unprotected"):
-        if not isinstance(entry[name], list):
-            raise SettingError(f"{name} of the ledger must be a list")
-    if entry.get("rows_per_unit", 1) < 1:
-        raise SettingError("rows_per_unit of the ledger must be 1 or more")
-    domains = entry.get("domains", {})
-    if not isinstance(domains, dict) or not all(isinstance(v, str) for v in domains.values()):
-        raise SettingError("domains of the ledger must be a mapping of texts")
+def _read(kind: type[Part], entry: Any) -> Part:
+    """A part of a ledger from a file, if its fields are of their types."""
+    try:
+        return msgspec.convert(entry, kind)
+    except msgspec.ValidationError as error:
+        raise SettingError(f"the ledger cannot be read: {error}") from None
 
 
 @dataclass(frozen=True)

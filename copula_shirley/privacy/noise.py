@@ -1,96 +1,141 @@
-"""Exact discrete noise and private selection, for what is released.
+"""One protocol of noise, by scale, on whole numbers; what is known of a source is in its facts.
 
-Two sources with one signature. ``SecureNoise`` draws from OpenDP's samplers: exact arithmetic on
-whole numbers, randomness of the operating system, no seed, nothing in the low bits. It is what
-a release needs. ``SeededNoise`` draws from numpy and can be repeated, so that experiments can; who
-knows the seed knows the noise, and ledger, model and command line say so.
+``SecureNoise`` draws from OpenDP's samplers: exact arithmetic, randomness of the operating system,
+no seed, nothing in the low bits. It is what a release needs. ``SeededNoise`` draws from numpy and
+can be repeated, so that experiments can; who knows the seed knows the noise. The thesis' noise of
+floating-point numbers is ``copula_shirley.privacy.floating.DiffprivlibNoise``. Ledgers, cards and
+the release ledger decide by ``NoiseFacts``; its words are for people only.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Protocol
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SettingError
-from copula_shirley.privacy.recording import answered
-from copula_shirley.schema.domain import FloatArray
 
 Integers = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+#: How often each category occurs, by its type and value; the last entry counts missing values.
+Tally = Mapping[tuple[str, Any], int]
 #: Beyond, the noise is no better than its rounding and tables of it would be too large.
 LARGEST_SCALE = 1e12
 #: Up to this scale the seeded source draws from a table of the exact probabilities.
 LARGEST_TABLE = 20_000.0
 
 
-class ReleaseNoise(Protocol):
-    """Noise on whole numbers, and a choice among scores."""
+class Exactness(StrEnum):
+    """How noise is drawn, from what is fit for release to what protects nobody."""
 
-    label: str
-    seeded: bool
-    #: Whether the noise is drawn without rounding, so that its low bits tell nothing.
-    exact: bool
+    EXACT = "exact"
+    SEEDED = "seeded"
+    FLOATING = "floating"
+    REPLAYED = "replayed"
+
+
+@dataclass(frozen=True)
+class NoiseFacts:
+    """What is known of the noise of a fit.
+
+    Parameters
+    ----------
+    library : str
+        Which code draws it.
+    exactness : Exactness
+    seeded : bool
+        Whether the noise can be drawn again by whoever knows the seed.
+    """
+
+    library: str
+    exactness: Exactness
+    seeded: bool = False
+
+    @property
+    def for_release(self) -> bool:
+        """Whether the noise holds what a proof needs."""
+        return self.exactness is Exactness.EXACT and not self.seeded
+
+    def __str__(self) -> str:
+        if self.exactness is Exactness.REPLAYED:
+            return f"recorded or replayed noise: a test, never for release; {self.library}"
+        if self.seeded:
+            return f"{self.library} (seeded: for experiments, not for release)"
+        if self.exactness is Exactness.EXACT:
+            return f"{self.library}: exact discrete noise, operating system"
+        return f"{self.library} (operating system; floating point: not for release)"
+
+
+class NoiseSource(ABC):
+    """Noise on whole numbers by its scale, and a choice among scores."""
+
+    facts: NoiseFacts
     #: Where a seeded source draws from.
-    bit_generator: Any
+    bit_generator: Any = None
 
-    def gaussian(self, counts: Integers, sigma: float) -> Integers:
-        """Add discrete Gaussian noise: P(k) proportional to exp(-k^2 / (2 sigma^2))."""
-        ...
+    @abstractmethod
+    def gaussian(self, counts: Integers, scale: float) -> NDArray[Any]:
+        """Add Gaussian noise: P(k) proportional to exp(-k^2 / (2 scale^2))."""
 
-    def laplace(self, counts: Integers, scale: float) -> Integers:
-        """Add discrete Laplace noise: P(k) proportional to exp(-|k| / scale)."""
-        ...
+    @abstractmethod
+    def laplace(self, counts: Integers, scale: float) -> NDArray[Any]:
+        """Add Laplace noise: P(k) proportional to exp(-|k| / scale)."""
 
-    def choose(self, scores: FloatArray, scale: float) -> int:
+    @abstractmethod
+    def choose(self, scores: Integers, scale: float) -> int:
         """The exponential mechanism: P(i) proportional to exp(score_i / scale)."""
-        ...
+
+    def discover(
+        self, tallies: Sequence[Tally], scale: float, least: int, *, gaussian: bool
+    ) -> list[tuple[Integers, list[Any]]]:
+        """Categories whose noisy count is ``least`` or more, with the noisy counts.
+
+        The last noisy count of each column is that of its missing values, released always. How
+        many categories there are is no part of the answer.
+        """
+        draw = self.gaussian if gaussian else self.laplace
+        released = []
+        for tally in tallies:
+            noisy = draw(np.array(list(tally.values()), dtype=np.int64), scale)
+            shown = np.append(noisy[:-1] >= least, True)
+            labels = [label for (_, label), keep in zip(tally, shown, strict=True) if keep]
+            released.append((noisy[shown], labels[:-1]))
+        return released
 
 
-def noise_of(rng: np.random.Generator | None) -> ReleaseNoise:
-    """The secure source, or a seeded one where a generator is given."""
-    return SecureNoise() if rng is None else SeededNoise(rng)
-
-
-def _check(scale: float) -> None:
+def check_scale(scale: float) -> None:
+    """Refuse a scale of noise that no source draws well."""
     if not 0 < scale <= LARGEST_SCALE:
         raise SettingError(f"noise scale ({scale!r}) must be in (0, {LARGEST_SCALE:g}]")
 
 
-class SecureNoise:
+class SecureNoise(NoiseSource):
     """OpenDP's exact samplers (Canonne, Kamath, Steinke 2020), seeded by the operating system."""
 
-    seeded = False
-    exact = True
-    bit_generator = None
-
     def __init__(self) -> None:
-        from importlib.metadata import version  # noqa: PLC0415
+        self.facts = NoiseFacts(f"OpenDP {version('opendp')}", Exactness.EXACT)
 
-        self.label = f"OpenDP {version('opendp')}: exact discrete noise, operating system"
-
-    def gaussian(self, counts: Integers, sigma: float) -> Integers:
+    def gaussian(self, counts: Integers, scale: float) -> Integers:
         """Add discrete Gaussian noise."""
-        _check(sigma)
-        return answered(
-            self, "gaussian", counts, sigma, lambda: self._add(_secure_gaussian(sigma), counts)
-        )
+        check_scale(scale)
+        return self._add(_secure_gaussian(scale), counts)
 
     def laplace(self, counts: Integers, scale: float) -> Integers:
         """Add discrete Laplace noise."""
-        _check(scale)
-        return answered(
-            self, "laplace", counts, scale, lambda: self._add(_secure_laplace(scale), counts)
-        )
+        check_scale(scale)
+        return self._add(_secure_laplace(scale), counts)
 
-    def choose(self, scores: FloatArray, scale: float) -> int:
-        """The exponential mechanism."""
-        _check(scale)
-        merits = np.asarray(scores, dtype=float)
-        return answered(
-            self, "choose", merits, scale, lambda: int(_secure_choice(scale)(merits.tolist()))
-        )
+    def choose(self, scores: Integers, scale: float) -> int:
+        """The exponential mechanism; whole numbers below 2^53 are exact as OpenDP's floats."""
+        check_scale(scale)
+        return int(_secure_choice(scale)(np.asarray(scores, dtype=float).tolist()))
 
     @staticmethod
     def _add(mechanism: Any, counts: Integers) -> Integers:
@@ -127,58 +172,46 @@ def _secure_choice(scale: float) -> Any:
     return dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
 
 
-class SeededNoise:
+class SeededNoise(NoiseSource):
     """The same distributions from numpy: repeatable, for experiments and not for release.
 
     Examples
     --------
     >>> noise = SeededNoise(np.random.default_rng(0))
-    >>> noise.gaussian(np.array([3, 5]), sigma=0.01).tolist()
+    >>> noise.gaussian(np.array([3, 5]), 0.01).tolist()
     [3, 5]
     """
 
-    seeded = True
-    exact = False
-    label = "numpy PCG64 (seeded: for experiments, not for release)"
+    facts = NoiseFacts("numpy PCG64", Exactness.SEEDED, seeded=True)
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
         self.bit_generator = rng.bit_generator
 
-    def gaussian(self, counts: Integers, sigma: float) -> Integers:
+    def gaussian(self, counts: Integers, scale: float) -> Integers:
         """Add discrete Gaussian noise, from the table of its probabilities."""
-        _check(sigma)
-        return answered(self, "gaussian", counts, sigma, lambda: self._gaussian(counts, sigma))
-
-    def _gaussian(self, counts: Integers, sigma: float) -> Integers:
+        check_scale(scale)
         shape = np.shape(counts)
-        if sigma > LARGEST_TABLE:  # the table is then as good as the bell curve, rounded
-            noise = np.rint(self._rng.normal(0.0, sigma, shape))
+        if scale > LARGEST_TABLE:  # the table is then as good as the bell curve, rounded
+            noise = np.rint(self._rng.normal(0.0, scale, shape))
         else:
-            reach = int(np.ceil(12 * sigma)) + 2
-            noise = np.searchsorted(_gaussian_cdf(sigma), self._rng.random(shape)) - reach
+            reach = int(np.ceil(12 * scale)) + 2
+            noise = np.searchsorted(_gaussian_cdf(scale), self._rng.random(shape)) - reach
         return np.asarray(counts + noise.astype(np.int64))
 
     def laplace(self, counts: Integers, scale: float) -> Integers:
         """Add discrete Laplace noise: the difference of two geometric variables."""
-        _check(scale)
-        return answered(self, "laplace", counts, scale, lambda: self._laplace(counts, scale))
-
-    def _laplace(self, counts: Integers, scale: float) -> Integers:
-        stop = -np.expm1(-1.0 / scale)
-        shape = np.shape(counts)
+        check_scale(scale)
+        stop, shape = -np.expm1(-1.0 / scale), np.shape(counts)
         return np.asarray(
             counts + self._rng.geometric(stop, shape) - self._rng.geometric(stop, shape)
         )
 
-    def choose(self, scores: FloatArray, scale: float) -> int:
+    def choose(self, scores: Integers, scale: float) -> int:
         """The exponential mechanism, as the largest score with Gumbel noise."""
-        _check(scale)
+        check_scale(scale)
         merits = np.asarray(scores, dtype=float)
-        return answered(self, "choose", merits, scale, lambda: self._choose(merits, scale))
-
-    def _choose(self, scores: FloatArray, scale: float) -> int:
-        return int(np.argmax(scores / scale + self._rng.gumbel(size=len(scores))))
+        return int(np.argmax(merits / scale + self._rng.gumbel(size=len(merits))))
 
 
 @lru_cache(64)
@@ -187,3 +220,21 @@ def _gaussian_cdf(sigma: float) -> FloatArray:
     values = np.arange(-reach, reach + 1)
     mass = np.exp(-(values**2) / (2.0 * sigma**2))
     return np.asarray(np.cumsum(mass) / mass.sum())
+
+
+#: Mechanisms that the thesis and the baselines can be set to.
+MECHANISMS = ("laplace", "geometric", "gaussian")
+#: For less, rounding makes diffprivlib's analytic Gaussian too narrow (seen from 1e-10 on).
+SMALLEST_DELTA = 1e-9
+
+
+def check_mechanism(mechanism: str, delta: float) -> None:
+    """Refuse an unknown mechanism, and a Gaussian without delta."""
+    if mechanism not in MECHANISMS:
+        raise SettingError(f"mechanism ({mechanism!r}) must be one of {', '.join(MECHANISMS)}")
+    if not isinstance(delta, int | float) or not 0 <= delta < 1:
+        raise SettingError(f"delta ({delta!r}) must be in [0, 1)")
+    if mechanism == "gaussian" and delta < SMALLEST_DELTA:
+        raise SettingError(
+            f"delta ({delta!r}) must be at least {SMALLEST_DELTA:g} for mechanism 'gaussian'"
+        )

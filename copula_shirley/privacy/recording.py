@@ -8,30 +8,24 @@ rows past the noise. (That holds for every pair of tables for which the public f
 neighbours or not; how much noise neighbours need is another question, which the true values on the
 tape answer, since they and the scale of the noise give the cost of a pair of tables.)
 
-Every source of noise in this package passes its answers through ``answered``. Outside of
-``recording`` and ``replaying`` that calls the source and does nothing else. Inside, a
-tape keeps the true values, so it is as private as the rows; and a replayed answer is no noise at
-all. So a ledger that was opened or charged while a tape was running is marked for good:
-its ``randomness`` starts with ``STAMP``, its ``proved`` is None, and so it is in every file and
-card made of it. A tape belongs to one thread: a context variable holds it, which new threads and
-processes do not inherit.
+``Recorder`` wraps a source of noise and notes its draws on a ``Tape``; ``Player`` gives the answers
+of an earlier tape. A tape keeps the true values, so it is as private as the rows, and a replayed
+answer is no noise at all. So the facts of both say ``REPLAYED``, and a ledger that was told of them
+proves nothing, in every file and card made of it. ``copula_shirley.measure.watched`` fits a
+generator with a wrapped source.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from copula_shirley.errors import BudgetError
-
-T = TypeVar("T")
-#: How the randomness of a fit under a tape is called.
-STAMP = "recorded or replayed noise: a test, never for release"
+from copula_shirley.privacy.ledger import Ledger, Spend
+from copula_shirley.privacy.noise import Exactness, Integers, NoiseFacts, NoiseSource, Tally
 
 
 class ReplayError(RuntimeError):
@@ -42,7 +36,7 @@ class ReplayError(RuntimeError):
 class Charge:
     """A spend that went into the ledger."""
 
-    spend: Any
+    spend: Spend
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,8 +44,8 @@ class Question:
     """What an algorithm asked about the rows, as plain values: it must be public."""
 
     about: Any
+    #: The query itself, and who was asked, which is private.
     query: Any = dataclasses.field(default=None, compare=False, repr=False)
-    #: Who was asked: private.
     rows: Any = dataclasses.field(default=None, compare=False, repr=False)
 
 
@@ -60,6 +54,7 @@ class Request:
     """One draw of noise: on what, how much, and the answer. The true values are private."""
 
     source: Any
+    #: "laplace", "gaussian", "choose" or "discover".
     kind: str
     shape: Any
     scale: float
@@ -72,24 +67,23 @@ class Request:
         bar = "" if self.least is None else f" from {self.least}"
         return f"{self.kind} noise of scale {self.scale:.6g}{bar} on {self.shape}"
 
+    def same_draw(self, other: Request) -> bool:
+        """Whether the same noise was asked for, whatever it is added to."""
+        return (self.kind, self.shape, self.scale, self.least) == (
+            other.kind,
+            other.shape,
+            other.scale,
+            other.least,
+        )
+
 
 Event = Charge | Question | Request
 
 
 @dataclasses.dataclass
 class Tape:
-    """Everything that happened, in order.
+    """Everything that happened, in order."""
 
-    Parameters
-    ----------
-    replayed : Tape, optional
-        Answers come from this one.
-    refused : int, optional
-        The spend of this number (from 0) is refused as if the budget were empty.
-    """
-
-    replayed: Tape | None = None
-    refused: int | None = None
     events: list[Event] = dataclasses.field(default_factory=list)
     #: The first point at which a replay asked for something else.
     departure: str | None = None
@@ -109,146 +103,94 @@ class Tape:
         """What was asked, in order."""
         return [event for event in self.events if isinstance(event, Question)]
 
-    def told(
+    def read(self, ledger: Ledger) -> None:
+        """Note the spends that the ledger has and the tape has not."""
+        self.events += [Charge(spend) for spend in ledger.spends[len(self.charges) :]]
+
+
+class Recorder(NoiseSource):
+    """A source whose draws are written to a tape, each after the charges made before it."""
+
+    def __init__(self, source: NoiseSource, tape: Tape, ledger: Ledger) -> None:
+        self.source = source
+        self.tape = tape
+        self.ledger = ledger
+        self.bit_generator = source.bit_generator
+        inner = source.facts
+        self.facts = NoiseFacts(inner.library, Exactness.REPLAYED, inner.seeded)
+
+    def laplace(self, counts: Integers, scale: float) -> NDArray[Any]:
+        """Laplace noise of the source."""
+        return np.asarray(
+            self._told("laplace", counts, scale, lambda: self.source.laplace(counts, scale))
+        )
+
+    def gaussian(self, counts: Integers, scale: float) -> NDArray[Any]:
+        """Gaussian noise of the source."""
+        return np.asarray(
+            self._told("gaussian", counts, scale, lambda: self.source.gaussian(counts, scale))
+        )
+
+    def choose(self, scores: Integers, scale: float) -> int:
+        """A choice of the source."""
+        merits = np.asarray(scores)
+        found: int = self._told("choose", merits, scale, lambda: self.source.choose(merits, scale))
+        return found
+
+    def discover(
+        self, tallies: Sequence[Tally], scale: float, least: int, *, gaussian: bool
+    ) -> list[tuple[Integers, list[Any]]]:
+        """A discovery of the source, as one answer."""
+
+        def draw() -> Any:
+            return self.source.discover(tallies, scale, least, gaussian=gaussian)
+
+        found: list[tuple[Integers, list[Any]]] = self._told(
+            "discover", tallies, scale, draw, least
+        )
+        return found
+
+    def _told(
         self,
-        source: Any,
         kind: str,
         true: Any,
         scale: float,
-        draw: Callable[[], T],
+        draw: Callable[[], Any],
         least: int | None = None,
-    ) -> T:
-        """Note a draw; give back what was drawn, or what the replayed tape says."""
-        shape = np.shape(true) if isinstance(true, np.ndarray) else type(true).__name__
-        answer = draw()  # in a replay too, so that the source's stream goes on alike
-        if self.replayed is not None:
-            answer = self._played(kind, shape, scale, least)
-        kept = answer.copy() if isinstance(answer, np.ndarray) else answer
-        before = np.array(true, dtype=float) if isinstance(true, np.ndarray) else true
-        self.events.append(Request(source, kind, shape, float(scale), before, kept, least))
+    ) -> Any:
+        """Note a draw, and give back its answer."""
+        self.tape.read(self.ledger)
+        private = np.array(true, dtype=float) if isinstance(true, np.ndarray) else list(true)
+        shape = np.shape(true) if isinstance(true, np.ndarray) else len(true)
+        request = Request(self.source, kind, shape, float(scale), private, None, least)
+        answer = self._answer(request, draw())  # drawn in a replay too: streams go on alike
+        self.tape.events.append(dataclasses.replace(request, answer=_copy(answer)))
         return answer
 
-    def _played(self, kind: str, shape: Any, scale: float, least: int | None) -> Any:
-        assert self.replayed is not None
-        number, known = len(self.requests), self.replayed.requests
-        if number >= len(known):
-            raise self._depart(f"noise is asked for more than {len(known)} times")
-        first = known[number]
-        now = Request(None, kind, shape, float(scale), None, None, least)
-        if any(getattr(now, n) != getattr(first, n) for n in ("kind", "shape", "scale", "least")):
-            raise self._depart(f"draw {number + 1} is {now}, it was {first}")
-        return first.answer.copy() if isinstance(first.answer, np.ndarray) else first.answer
+    def _answer(self, request: Request, drawn: Any) -> Any:
+        return drawn
+
+
+class Player(Recorder):
+    """A source that gives the answers of an earlier tape, whatever the rows are."""
+
+    def __init__(self, source: NoiseSource, tape: Tape, ledger: Ledger, played: Tape) -> None:
+        super().__init__(source, tape, ledger)
+        self._played = played.requests
+
+    def _answer(self, request: Request, drawn: Any) -> Any:
+        number = len(self.tape.requests)
+        if number >= len(self._played):
+            raise self._depart(f"noise is asked for more than {len(self._played)} times")
+        first = self._played[number]
+        if not request.same_draw(first):
+            raise self._depart(f"draw {number + 1} is {request}, it was {first}")
+        return _copy(first.answer)
 
     def _depart(self, text: str) -> ReplayError:
-        self.departure = self.departure or text
+        self.tape.departure = self.tape.departure or text
         return ReplayError(text)
 
 
-_RUNNING: ContextVar[Tape | None] = ContextVar("running tape", default=None)
-
-
-@contextmanager
-def recording(*, refused: int | None = None) -> Iterator[Tape]:
-    """Fits inside are written to a tape; with ``refused`` that spend is refused."""
-    with _running(Tape(refused=refused)) as tape:
-        yield tape
-
-
-@contextmanager
-def replaying(tape: Tape) -> Iterator[Tape]:
-    """Fits inside get the noisy answers of a tape, whatever their rows are."""
-    with _running(Tape(replayed=tape)) as again:
-        yield again
-
-
-@contextmanager
-def _running(tape: Tape) -> Iterator[Tape]:
-    if _RUNNING.get() is not None:
-        raise RuntimeError("a tape is running already")
-    token = _RUNNING.set(tape)
-    try:
-        yield tape
-    finally:
-        _RUNNING.reset(token)
-
-
-# -- called by sources, ledgers and algorithms --------------------------------------
-
-
-def running() -> bool:
-    """Whether a tape records or replays."""
-    return _RUNNING.get() is not None
-
-
-def answered(
-    source: Any,
-    kind: str,
-    true: Any,
-    scale: float,
-    draw: Callable[[], T],
-    *,
-    least: int | None = None,
-) -> T:
-    """The answer that ``draw`` gives; the one way in which a source answers.
-
-    Parameters
-    ----------
-    source : object
-        With ``label``, ``seeded`` and ``exact``.
-    kind : {"laplace", "gaussian", "choose", "discovery"}
-        Laplace and Gaussian noise stand for the discrete ones too.
-    true : array or tallies
-        What the noise protects.
-    scale : float
-        P(noise = k) falls as exp(-|k| / scale) or exp(-k^2 / (2 scale^2)); a score is chosen
-        with a chance that grows as exp(score / scale).
-    draw : callable
-        Draws the noise. Noise that it draws from other sources is a part of this answer.
-    least : int, optional
-        Of a discovery: the noisy count from which a category is released.
-    """
-    tape = _RUNNING.get()
-    if tape is None:
-        return draw()
-
-    def apart() -> T:
-        token = _RUNNING.set(None)
-        try:
-            return draw()
-        finally:
-            _RUNNING.reset(token)
-
-    return tape.told(source, kind, true, scale, apart, least)
-
-
-def charging(spend: Any) -> None:
-    """Told by a ledger before it takes a spend."""
-    tape = _RUNNING.get()
-    if tape is not None and tape.refused == len(tape.charges):
-        raise BudgetError(f"{spend.stage} of {spend.what}: refused by a test of this generator")
-
-
-def charged(spend: Any) -> None:
-    """Told by a ledger when it has taken a spend."""
-    tape = _RUNNING.get()
-    if tape is not None:
-        tape.events.append(Charge(spend))
-
-
-def asked(query: Any, rows: Any) -> None:
-    """Told by an algorithm what it is about to ask; all of it should be public."""
-    tape = _RUNNING.get()
-    if tape is not None:
-        tape.events.append(Question(_plain(query), query, rows))
-
-
-def _plain(value: Any) -> Any:
-    """A question as plain values; a field named ``model`` is a memory of answers."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if dataclasses.is_dataclass(value):
-        fields = [f.name for f in dataclasses.fields(value) if f.name != "model"]
-        return [type(value).__name__, {name: _plain(getattr(value, name)) for name in fields}]
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return sorted(value) if isinstance(value, frozenset | set) else value
+def _copy(answer: Any) -> Any:
+    return answer.copy() if isinstance(answer, np.ndarray) else answer

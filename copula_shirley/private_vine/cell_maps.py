@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class InnovationKey:
     h-functions of released tables and jitter make it a public function of each row.
     """
 
-    model: FittedVine
+    model: FittedVine = field(compare=False)
     child: int
     partner: int
     given: Given

@@ -19,7 +19,6 @@ import pandas as pd
 from copula_shirley.errors import ArtefactError, OtherRevisionError, SchemaError, SettingError
 from copula_shirley.generator import Generator, Progress, RandomState, _silent
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.transcript import Transcript, replay, run
 from copula_shirley.privacy.ledger import (
     NEIGHBOURS,
@@ -29,7 +28,6 @@ from copula_shirley.privacy.ledger import (
     check_epsilon,
     histogram_sensitivity,
 )
-from copula_shirley.privacy.noise import noise_of
 from copula_shirley.private_vine.domain import (
     DELTA_SHARE,
     SHARE,
@@ -227,14 +225,14 @@ class PrivateVine(Generator):
             ledger = self._open_ledger(schema)
         # nothing was refused: only now what an earlier fit left may go
         self._forget()
-        seeded = rng.spawn(1)[0] if self.random_state is not None else None
-        self._source = None if self.epsilon is None else noise_of(seeded)
+        seeded = rng.spawn(1)[0] if self.random_state is not None else rng
+        self._source = None if self.epsilon is None else self.noise_source(seeded)
         self._written, self._stored = Transcript(), stored
         if not bought:
             return table, schema, ledger
         raw = raw_rows(table, stored, schema)
         noise = self._noise(schema)
-        measure = Curator(raw, ledger, self._source, noise, self._written)
+        measure = self.curator_class(raw, ledger, self._source, noise, self._written)
         columns = run(learn_domain(stored, self.target, noise), measure)
         schema = _with_columns(schema, columns)
         inside = brought_in(table, raw, {name: schema[name] for name in columns})
@@ -259,7 +257,6 @@ class PrivateVine(Generator):
             neighbours=self.neighbours,
             unit="row" if schema.person is None else "person",
             rows_per_unit=self._rows_per_unit(schema),
-            seeded=self.random_state is not None,
             zcdp=budget is not None and budget.delta > 0,
         )
 
@@ -293,9 +290,8 @@ class PrivateVine(Generator):
         jitter, pool = rng.spawn(2)
         if self.random_state is not None:  # without it nothing that is kept leads to the jitter
             rows.seed = int(jitter.integers(2**63))
-        ledger.randomness = self._source.label if self._source else "no noise"
         noise = self._noise(rows.schema)
-        measure = Curator(rows, ledger, self._source, noise, self._written)
+        measure = self.curator_class(rows, ledger, self._source, noise, self._written)
         self._pool_seed = int(pool.integers(2**63))
         self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), measure)
         self.transcript_ = measure.transcript

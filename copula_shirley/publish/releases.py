@@ -370,7 +370,8 @@ class Reservation:
         return model
 
     def _settle(self, ledger: Ledger) -> None:
-        if ledger.proved is None or ledger.seeded:
+        exact = ledger.noise is not None and ledger.noise.for_release
+        if ledger.proved is None or (ledger.spends and not exact):
             raise BudgetError("releases: the fit proves nothing after all; do not publish it")
         spent = ledger.proved
         rho = None if self.cost.rho is None else spent.rho

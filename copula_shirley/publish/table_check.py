@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.generator import CHUNK, Generator
+from copula_shirley.privacy.ledger import Reason
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, quoted
 from copula_shirley.schema.conditions import conditions, given_from_texts
@@ -281,7 +282,7 @@ def _margins(
     n = len(next(iter(numbers.values())))
     if n == 0:
         return Comparison("the table has no rows, so nothing was compared")
-    if any(use.why.startswith("noise is off") for use in model.ledger_.unprotected):
+    if any(use.reason is Reason.NOISE_OFF for use in model.ledger_.unprotected):
         # without noise the tilt of a vine has no bound: pools of candidate rows differ too much
         return Comparison(
             "the noise of the model is off, so margins were not compared",

@@ -33,7 +33,7 @@ from scipy.stats import chi2
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import Choice, Discovery, Distances, Queries, Query, Tables
 from copula_shirley.measure.transcript import Transcript, replay
-from copula_shirley.privacy.ledger import Spend
+from copula_shirley.privacy.ledger import Reason, Spend
 from copula_shirley.private_vine.cell_maps import AllRows, GroupKey, InnovationKey
 from copula_shirley.private_vine.domain import learn_domain
 from copula_shirley.private_vine.leaves import LeafKey
@@ -144,7 +144,7 @@ def _against_spends(model: PrivateVine, asked: Sequence[Query], noise: Calibrati
     """Each query has its spend, or without noise its unprotected use."""
     ledger = model.ledger_
     if noise.budget is None:
-        uses = [use for use in ledger.unprotected if use.why.startswith("noise is off")]
+        uses = [use for use in ledger.unprotected if use.reason is Reason.NOISE_OFF]
         if ledger.spends or [use.stage for use in uses] != [query.stage for query in asked]:
             return ["noise is off, but the ledger does not call every answer unprotected"]
         return []

@@ -40,7 +40,8 @@ from copula_shirley.files.texts import one_line
 from copula_shirley.generator import Generator, _restored
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.card_page import page_of, template_id
-from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.privacy.ledger import Ledger, Reason
+from copula_shirley.privacy.noise import Exactness
 from copula_shirley.publish.outputs import card_path
 from copula_shirley.publish.pages import Page, is_whole, read_page
 from copula_shirley.publish.signatures import (
@@ -405,7 +406,9 @@ def _written_again(entry: dict[str, Any]) -> Ledger:
         else:
             fresh.charge(*texts, spend["epsilon"], spend["delta"], spend["rows"])
     for use in entry["unprotected"]:
-        fresh.record_unprotected(use["stage"], use["what"], use["why"], use["rows"])
+        reason = Reason(use["reason"])
+        told = use["detail"] if reason is Reason.OTHER else reason
+        fresh.record_unprotected(use["stage"], use["what"], told, use["rows"])
     return fresh
 
 
@@ -436,7 +439,8 @@ def _settings(model: Generator) -> list[str]:
             found.append(f"the ledger's {name} ({said}) is not that of the settings ({true})")
     missing = [use for use in opened.unprotected if use not in ledger.unprotected]
     found += [f"the ledger does not name an unprotected use: {use.what}" for use in missing]
-    if ledger.seeded != ("seeded:" in ledger.randomness) and ledger.spends:
+    exact = ledger.noise is not None and ledger.noise.exactness is Exactness.EXACT
+    if ledger.seeded and exact:
         found.append("the ledger says both that the noise is seeded and that it is not")
     return found
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import secrets
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from copula_shirley.rows.rows import (
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
 
+T = TypeVar("T")
 #: Rows that are counted together: columns of so many stay in the processor's cache.
 CHUNK = 2**16
 
@@ -67,6 +69,7 @@ class MemoryRows:
         self.seed = secrets.randbits(128)
         self._codes = codes
         self._tables: dict[CellMap, Integers] = {}
+        self._derived: dict[Hashable, Any] = {}
 
     @classmethod
     def of(cls, table: pd.DataFrame, schema: Schema) -> MemoryRows:
@@ -76,6 +79,13 @@ class MemoryRows:
 
     def __len__(self) -> int:
         return len(self.units)
+
+    def derived(self, what: Hashable, compute: Callable[[], T]) -> T:
+        """What follows from all rows, computed once and forgotten with them."""
+        if what not in self._derived:
+            self._derived[what] = compute()
+        found: T = self._derived[what]
+        return found
 
     def take(self, positions: NDArray[np.intp]) -> dict[str, FloatArray]:
         """The numbers of some of the rows."""

@@ -32,15 +32,18 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError, PrivacyWarning, SettingError
 from copula_shirley.generator import Generator, Progress, RandomState
-from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon
-from copula_shirley.privacy.mechanisms import DiffprivlibNoise, NoiseSource, check_mechanism
+from copula_shirley.measure.curator import Curator
+from copula_shirley.measure.queries import Tables
+from copula_shirley.privacy.floating import DiffprivlibNoise
+from copula_shirley.privacy.ledger import Budget, Ledger, Reason, check_epsilon
+from copula_shirley.privacy.noise import NoiseSource, check_mechanism
 from copula_shirley.restoring import restored_margin, whole_numbers
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import Cells, FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
 from copula_shirley.thesis import encoders
 from copula_shirley.thesis.encoders import Coding
-from copula_shirley.thesis.histograms import count, noisy_counts, to_mass
+from copula_shirley.thesis.histograms import Atoms, ThesisCalibration, to_mass
 from copula_shirley.thesis.margins import Margin, from_uniforms, left_limits, pseudo_observations
 from copula_shirley.thesis.split import split_rows
 from copula_shirley.thesis.vine import (
@@ -199,8 +202,8 @@ class CopulaShirley(Generator):
             rows_per_unit=schema.max_rows if by_person else 1,
         )
         if schema.person is not None and not by_person:
-            why = f"a person with {schema.max_rows} rows is protected as {schema.max_rows} people"
-            ledger.record_unprotected("ledger", f"person column {schema.person}", why)
+            what = f"person column {schema.person}"
+            ledger.record_unprotected("ledger", what, Reason.PERSON_AS_ROWS)
         return ledger
 
     def _budget(self, times: int, shared_by: int = 1) -> Budget | None:
@@ -216,23 +219,32 @@ class CopulaShirley(Generator):
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         split_rng, noise_rng = rng.spawn(2)
-        noise = DiffprivlibNoise(None if self.random_state is None else noise_rng)
-        ledger.randomness = noise.label if self.epsilon is not None else "no noise"
-        ledger.seeded = self.random_state is not None
         self._cells = self._cells_of(rows.schema)
         parts = self._split(rows, ledger, split_rng)
         progress("encode", 0.05)
         self._codings = self._fit_codings(rows.schema, rows.take(parts[ENCODER_ROWS]), ledger)
         progress("histograms", 0.1)
-        histogram_rows = rows.take(parts[self._histogram_part])
-        self._margins = self._fit_margins(rows.schema, histogram_rows, ledger, noise)
+        numbers = rows.take(parts[self._histogram_part])
+        numbers = {name: self._snap(name, values) for name, values in numbers.items()}
+        cost = self._budget(1, shared_by=len(rows.schema) if self._honest else 1)
+        curator = self.curator_class(
+            MemoryRows(rows.schema, numbers, codes={}),
+            ledger,
+            self.noise_source(noise_rng),
+            ThesisCalibration(cost, ledger.sensitivity(), self.mechanism),
+            part=self._histogram_part,
+        )
+        self._margins = self._fit_margins(numbers, ledger, curator)
         progress("pseudo-observations", 0.15)
         copula_rows = rows.take(parts[COPULA_ROWS])
         self._vine, self._in_vine = self._fit_vine(rows.schema, copula_rows, ledger, progress)
-        ledger.record_unprotected(
-            "output", "dtypes and number of rows", "stored as the table has them"
-        )
+        ledger.record_unprotected("output", "dtypes and number of rows", Reason.STORAGE)
         self._warn(ledger)
+
+    def noise_source(self, rng: np.random.Generator) -> NoiseSource:
+        """The thesis' noise, which diffprivlib draws in floating point."""
+        seeded = None if self.random_state is None else rng
+        return DiffprivlibNoise(seeded, geometric=self.mechanism == "geometric")
 
     @property
     def _histogram_part(self) -> str:
@@ -269,47 +281,32 @@ class CopulaShirley(Generator):
     ) -> dict[str, Coding]:
         """Encode nominal columns (Algorithm 2, line 1)."""
         if len(numbers[schema.names[0]]):
-            why = "the codes are exact statistics of private rows and labels"
-            ledger.record_unprotected("encoder", f"{self.encoder} codes", why, ENCODER_ROWS)
+            what = f"{self.encoder} codes"
+            ledger.record_unprotected("encoder", what, Reason.SUPERVISED_CODES, ENCODER_ROWS)
         return encoders.fit_codings(self.encoder, schema.columns, self.target, numbers)
 
     def _fit_margins(
-        self,
-        schema: Schema,
-        numbers: dict[str, FloatArray],
-        ledger: Ledger,
-        noise: NoiseSource,
+        self, numbers: dict[str, FloatArray], ledger: Ledger, curator: Curator
     ) -> dict[str, list[Margin]]:
-        """Noisy histogram of every attribute, as margins (Algorithm 2, lines 3 to 6)."""
-        cost = self._budget(1, shared_by=len(schema) if self._honest else 1)
+        """Noisy histogram of every attribute, as margins (Algorithm 2, lines 3 to 6).
+
+        Whatever the bins, one unit changes each histogram by ``ledger.sensitivity()``: all of its
+        rows may sit in one bin. Each attribute is a spend of its own, on the same rows.
+        """
         margins = {}
-        for name in schema.names:
-            values = self._snap(name, numbers[name])
+        for name, values in numbers.items():
             atoms = self._bins(name, values, ledger)
-            counts = count(values, atoms)
-            if cost is None:
-                why = "noise is off: exact counts"
-                ledger.record_unprotected("histogram", name, why, COPULA_ROWS)
-                noisy = counts.astype(float)
-            else:
-                noisy = noisy_counts(
-                    name,
-                    counts,
-                    cost,
-                    mechanism=self.mechanism,
-                    noise=noise,
-                    ledger=ledger,
-                    rows=HISTOGRAM_ROWS,
-                )
-            margins[name] = self._codings[name].margins(atoms, to_mass(noisy))
+            query = Tables("histogram", [Atoms(name, atoms)], 1.0, what=name)
+            (noisy,) = curator.answer(query).values  # noqa: PD011  (no table of pandas)
+            mass = to_mass(noisy.astype(float))
+            margins[name] = self._codings[name].margins(atoms, mass)
         return margins
 
     def _bins(self, name: str, values: FloatArray, ledger: Ledger) -> FloatArray:
         """The declared cells, or by the thesis' accounting the distinct values."""
         if self._honest:
             return self._cells[name].first
-        why = "the bins are the distinct values of the rows: a unique value shows its owner"
-        ledger.record_unprotected("bins", name, why, self._histogram_part)
+        ledger.record_unprotected("bins", name, Reason.DISTINCT_VALUES, self._histogram_part)
         if not len(values):
             raise SettingError(
                 f"split ({self.split!r}) left no histogram rows; the table is too small"
@@ -323,8 +320,7 @@ class CopulaShirley(Generator):
 
         A column that does not vary depends on nothing and stays outside.
         """
-        why = "F is noisy, the records are not: trees, families and parameters show raw ranks"
-        ledger.record_unprotected("vine", "pseudo-observations", why, COPULA_ROWS)
+        ledger.record_unprotected("vine", "pseudo-observations", Reason.RAW_RANKS, COPULA_ROWS)
         encoded = np.hstack(
             [c.encode(self._snap(name, numbers[name])) for name, c in self._codings.items()]
         )
@@ -410,16 +406,15 @@ class CopulaShirley(Generator):
 
         What is kept are shares of noisy counts, which show nothing of their noise.
         """
-        needed = [("vine", "pseudo-observations"), ("output", "dtypes and number of rows")]
-        if not self._honest:
-            needed += [("bins", name) for name in self.schema_.names]
-        named = {(use.stage, use.what) for use in self.ledger_.unprotected}
-        missing = [
-            f"the ledger does not call {what} unprotected ({stage})"
-            for stage, what in needed
-            if (stage, what) not in named
+        needed = [
+            (Reason.RAW_RANKS, "pseudo-observations"),
+            (Reason.STORAGE, "dtypes and number of rows"),
         ]
-        return missing, None
+        if not self._honest:
+            needed += [(Reason.DISTINCT_VALUES, name) for name in self.schema_.names]
+        named = {(use.reason, use.what) for use in self.ledger_.unprotected}
+        missing = [what for reason, what in needed if (reason, what) not in named]
+        return [f"the ledger does not call {what} unprotected" for what in missing], None
 
     # -- saving ------------------------------------------------------------------
 

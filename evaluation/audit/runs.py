@@ -39,7 +39,7 @@ from copula_shirley.evaluation.audit.observation import (
 )
 from copula_shirley.files.model_file import atomic_path
 from copula_shirley.generator import Generator
-from copula_shirley.privacy import recording as tape
+from copula_shirley.measure.watched import recorded
 from copula_shirley.registry import takes
 from copula_shirley.schema.schema import Schema
 
@@ -181,8 +181,9 @@ def _recorded(
     setup: Setup, table: pd.DataFrame, schema: Schema, state: int | None
 ) -> tuple[Any, list[Any]]:
     """A fitted generator, and what it asked."""
-    with _prepared(state), tape.recording() as record:
+    with _prepared(state):
         generator = setup.make(state)
+    with _prepared(state), recorded(generator) as record:
         _fit(generator, table.copy(), schema)
     return generator, record.questions
 

@@ -13,7 +13,7 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.subject import DRAWN, Subject, excuse, takes
 from copula_shirley.evaluation.contract.tables import bad_tables, neighbours, table_of
-from copula_shirley.privacy import recording as tape
+from copula_shirley.measure.watched import recorded
 from copula_shirley.privacy.recording import Request
 
 #: Values that no budget can be.
@@ -205,7 +205,7 @@ def refusals(subject: Subject) -> None:
 
 
 def _refused(subject: Subject, model: Any, table: pd.DataFrame, what: str) -> str:
-    with tape.recording() as record:
+    with recorded(model) as record:
         try:
             subject.fit(model, table, subject.case.schema)
         except ValueError as error:

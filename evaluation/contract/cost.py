@@ -78,7 +78,7 @@ def _groups(record: Tape, again: Tape) -> list[tuple[Charge, list[tuple[Request,
 
 
 def _difference(here: Request, there: Request) -> Any:
-    if here.kind != "discovery":
+    if here.kind != "discover":
         return here.true - there.true
     shared = [
         (one[label], other[label])

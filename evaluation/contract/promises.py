@@ -13,9 +13,9 @@ from copula_shirley.evaluation.contract.cost import excess
 from copula_shirley.evaluation.contract.neighbouring import pairs
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.subject import HINT, Subject
+from copula_shirley.measure.watched import recorded
 from copula_shirley.privacy.ledger import ALL_ROWS, ROUNDING
-from copula_shirley.privacy.noise import SecureNoise
-from copula_shirley.privacy.recording import STAMP, Charge, Question, Request, recording
+from copula_shirley.privacy.recording import Charge, Question, Request
 from copula_shirley.privacy.zcdp import epsilon_of
 
 
@@ -109,7 +109,7 @@ def charged_first(subject: Subject) -> None:
 
 def _refuse(subject: Subject, number: int, drawn: int) -> None:
     model = subject.make(**({"random_state": 0} if subject.has_setting("random_state") else {}))
-    with recording(refused=number) as record:
+    with recorded(model, refused=number) as record:
         try:
             subject.fit(model, subject.case.table, subject.case.schema)
         except BudgetError:
@@ -139,51 +139,42 @@ def _spending(subject: Subject) -> Any:
 def seed_stamped(subject: Subject) -> None:
     """Noise that a seed repeats is called so, in the ledger and in the file."""
     model = subject.fitted()
-    ledger = subject.ledger(model)
-    if not ledger.spends:
+    if not subject.ledger(model).spends:
         raise NotApplicable("nothing was spent")
     seeds: list[int | None] = [None, *([0] if subject.has_setting("random_state") else [])]
     for seed in seeds:
-        taped, record = subject.taped(seed, subject.case, "fresh one")
-        repeatable = seed is not None or any(r.source.seeded for r in record.requests)
-        label = taped.ledger_.randomness.removeprefix(f"{STAMP}; ")
-        said = taped.ledger_.seeded and "seed" in label and "not for release" in label
+        _, record = subject.taped(seed, subject.case, "fresh one")
+        said = subject.fitted(seed).ledger_.seeded
+        repeatable = seed is not None or any(r.source.facts.seeded for r in record.requests)
         when = "with a seed" if seed is not None else "without a seed"
         if repeatable and not said:
-            raise Broken(f"{when} the noise is repeatable, the ledger says {label!r}")
-        if not repeatable and taped.ledger_.seeded:
+            raise Broken(f"{when} the noise is repeatable, and the ledger does not call it seeded")
+        if not repeatable and said:
             raise Broken(f"{when} the ledger calls the noise seeded")
     if len(seeds) > 1 and hasattr(model, "save") and getattr(model, "publishable", True):
         with tempfile.TemporaryDirectory() as folder:
             subject.save(model, Path(folder) / "model")
             again = subject.load(model, Path(folder) / "model")
-        if not again.ledger_.seeded or "not for release" not in again.ledger_.randomness:
+        if not again.ledger_.seeded:
             raise Broken("the saved file does not say that its noise is seeded")
 
 
 def noise_exact(subject: Subject) -> None:
-    """Noise of a release is exact; floating-point noise is called so in the ledger."""
-    subject.ledger(subject.fitted())
-    model, record = subject.taped(None, subject.case, "fresh one")
-    ledger = model.ledger_
+    """Noise of a release is exact; other noise is called so in the ledger."""
+    ledger = subject.ledger(subject.fitted(None))
     if not ledger.spends:
         raise NotApplicable("nothing was spent")
-    label = ledger.randomness.removeprefix(f"{STAMP}; ")
-    sources = {id(r.source): r.source for r in record.requests}.values()
-    exact = bool(sources) and all(source.exact for source in sources)
-    wrong = [source.label for source in sources if source.label not in label]
-    if wrong:
-        raise Broken(f"noise comes from {wrong[0]!r}, the ledger says {label!r}")
-    if exact:
-        return
-    if not sources and label and label != SecureNoise().label and "not for release" not in label:
-        raise NotApplicable(f"noise does not come from a source of this project; {HINT}")
-    if label == SecureNoise().label or "not for release" not in label:
-        raise Broken(
-            f"noise does not come from an exact source, and the ledger says {label!r}, not that "
-            "it is not for release"
-        )
-    raise NotApplicable(f"the ledger says that the noise is not fit for release: {label}")
+    _, record = subject.taped(None, subject.case, "fresh one")
+    drawn = {request.source.facts for request in record.requests}
+    if not ledger.noise:
+        raise Broken("the ledger does not say where its noise comes from")
+    if drawn - {ledger.noise}:
+        facts = next(iter(drawn - {ledger.noise}))
+        raise Broken(f"noise comes from {str(facts)!r}, the ledger says {ledger.randomness!r}")
+    if not ledger.noise.for_release:
+        raise NotApplicable(f"the ledger says that its noise is not exact: {ledger.randomness}")
+    if not drawn:
+        raise Broken(f"no source of this project drew noise, and the ledger calls it exact; {HINT}")
 
 
 def cost_charged(subject: Subject) -> None:

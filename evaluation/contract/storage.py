@@ -23,7 +23,7 @@ import pandas as pd
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.subject import DRAWN, Subject, excuse, takes
 from copula_shirley.evaluation.contract.tables import Case, bad_tables, units
-from copula_shirley.privacy.recording import recording
+from copula_shirley.measure.watched import recorded
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import Chunk
 
@@ -215,8 +215,9 @@ def messages_are_quiet(subject: Subject) -> None:
         for value in bad.quoted:
             if any(value in text for text in texts):
                 raise Broken(f"{bad.what}: a message quotes the value")
-    with _listening(subject) as texts, recording(refused=0):
-        subject.fit(subject.make(), subject.case.table, subject.case.schema)
+    model = subject.make()
+    with _listening(subject) as texts, recorded(model, refused=0):
+        subject.fit(model, subject.case.table, subject.case.schema)
     told = [*texts, *subject.warned]
     for what, pattern in canaries(subject.case):
         try:

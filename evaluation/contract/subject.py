@@ -16,11 +16,12 @@ from sklearn.base import clone
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.tables import Case, town
 from copula_shirley.generator import Generator, load
-from copula_shirley.privacy import recording as tape
+from copula_shirley.measure.watched import recorded, replayed
+from copula_shirley.privacy.recording import Tape
 from copula_shirley.schema.schema import Schema
 
 HINT = (
-    "draw noise from copula_shirley.privacy.noise.noise_of and charge it to a "
+    "ask about the rows through copula_shirley.Generator.curator_class, which charges a "
     "copula_shirley.Ledger in ledger_"
 )
 #: Rows that are drawn to be compared.
@@ -57,7 +58,7 @@ class Subject:
         self.case = case or town()
         self._own_case = case is not None
         self._fits: dict[Any, Any] = {}
-        self._tapes: dict[Any, tuple[Any, tape.Tape]] = {}
+        self._tapes: dict[Any, tuple[Any, Tape]] = {}
         #: Texts of all warnings that fits raised.
         self.warned: list[str] = []
 
@@ -148,19 +149,19 @@ class Subject:
             self._fits[key] = self.fit(model, case.table, case.schema) or model
         return self._fits[key]
 
-    def taped(self, seed: int | None, case: Case, what: str) -> tuple[Any, tape.Tape]:
+    def taped(self, seed: int | None, case: Case, what: str) -> tuple[Any, Tape]:
         """A generator that was fitted while a tape was running, and the tape."""
         key = (seed, what)
         if key not in self._tapes:
             model = self.make(**self._seed(seed))
-            with tape.recording() as record:
+            with recorded(model) as record:
                 self._tapes[key] = self.fit(model, case.table, case.schema) or model, record
         return self._tapes[key]
 
-    def replayed(self, seed: int | None, case: Case, record: tape.Tape) -> tuple[Any, tape.Tape]:
+    def replayed(self, seed: int | None, case: Case, record: Tape) -> tuple[Any, Tape]:
         """A generator that was fitted to other rows and told the answers of a tape."""
         model = self.make(**self._seed(seed))
-        with tape.replaying(record) as again:
+        with replayed(model, record) as again:
             return self.fit(model, case.table, case.schema) or model, again
 
     def _seed(self, seed: int | None) -> dict[str, Any]:

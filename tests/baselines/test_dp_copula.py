@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -7,15 +8,24 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.fft import dct
 from scipy.stats import spearmanr
 
-from copula_shirley import Column, Schema, SettingError
+from copula_shirley import Budget, Column, Ledger, Schema, SettingError
 from copula_shirley.baselines import DPCopula
-from copula_shirley.baselines.copula import concordance, efpa, nearest_correlation
+from copula_shirley.baselines.copula import (
+    UNIT,
+    Concordances,
+    Lengths,
+    Spectrum,
+    concordance,
+    nearest_correlation,
+)
 from copula_shirley.experiments import load_dataset
+from copula_shirley.measure.curator import Curator
+from copula_shirley.measure.queries import Best, Numbers
 from copula_shirley.privacy.ledger import histogram_sensitivity
-from copula_shirley.privacy.mechanisms import NumpyNoise
+from copula_shirley.privacy.noise import SeededNoise
+from copula_shirley.rows.memory import MemoryRows
 
 columns_of_ties = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=25)
 
@@ -44,20 +54,27 @@ def test_ties_make_tau_a_smaller_than_tau_b() -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
-def test_sensitivity_of_tau_by_brute_force(neighbours: str) -> None:
-    """Over all tables of 4 rows with 3 values, and all their neighbours."""
+def test_sensitivity_of_concordance_by_brute_force(neighbours: str) -> None:
+    """Over tables of 4 rows with 3 values, and all their neighbours."""
     rng = np.random.default_rng(0)
-    n, worst = 4, 0.0
+    n, worst = 4, 0
     values = list(product(range(3), repeat=2))
     for _ in range(300):
         rows = [values[i] for i in rng.integers(0, 9, n)]
         for new in values:
             other = [*rows[:-1], new] if neighbours == "replace-one" else [*rows, new]
             s = [brute_force(*np.array(t, float).T) for t in (rows, other)]
-            size = n if neighbours == "replace-one" else n + 1
-            worst = max(worst, abs(s[0] - s[1]) / (size * (size - 1) / 2))
-    size = n if neighbours == "replace-one" else n + 1
-    assert worst <= 4 / size + 1e-12
+            worst = max(worst, abs(s[0] - s[1]))
+    public = n if neighbours == "replace-one" else n + 1
+    assert worst <= Concordances(("x", "y"), public, 1, rng).reach.l1
+
+
+def test_concordance_of_many_rows_is_exact() -> None:
+    first = np.arange(300_000.0)
+    assert concordance(first, first) == 300_000 * 299_999 // 2
+    # one row out of order: it is discordant with the 299,998 between
+    turned = np.append(first[1:-1], [first[0], first[-1]])
+    assert concordance(first, turned) == 300_000 * 299_999 // 2 - 2 * 299_998
 
 
 def gaussian_sample(n: int = 20_000) -> tuple[pd.DataFrame, Schema]:
@@ -105,7 +122,7 @@ def test_categories_are_taken_by_their_declared_order_and_not_as_texts() -> None
 @pytest.mark.parametrize("variant", ["kendall", "mle"])
 def test_noise_is_what_the_ledger_implies(variant: str, neighbours: str) -> None:
     table, schema = gaussian_sample(400)
-    what = "tau" if variant == "kendall" else "correlation"
+    what = "copula tau of 3 pairs" if variant == "kendall" else "copula correlation of 3 pairs"
     settings = {"variant": variant, "neighbours": neighbours, "blocks": 10}
     gaps = []
     pairs = [concordance(*table[[x, y]].to_numpy().T) for x, y in combinations("abc", 2)]
@@ -115,13 +132,12 @@ def test_noise_is_what_the_ledger_implies(variant: str, neighbours: str) -> None
         if variant == "mle":
             gaps.append(model.released_[what])
         elif n >= len(table):  # with fewer, some rows are left out
-            exact, scale = np.array(pairs) / (n * (n - 1) / 2), 4 / n * 3
-            gaps.append((model.released_[what] - exact) / scale)
+            gaps.append((model.released_[what] - np.array(pairs)) / (2 * (n - 1) * 3))
     (spend,) = [s for s in model.ledger_.spends if s.stage == "copula"]
     share = 6.0 * (0.98 if neighbours == "add-remove" else 1) / 2
     assert spend.epsilon == pytest.approx(share)
     if variant == "mle":
-        gaps = list((np.array(gaps) - np.median(gaps, axis=0)) / (2 / 10 * 3))
+        gaps = list((np.array(gaps) - np.median(gaps, axis=0)) / (2 * UNIT * 3))
     # |noise| of 600 Laplace draws or more is known to 4 %; blocks dealt anew add their own
     assert np.abs(gaps).mean() * spend.epsilon == pytest.approx(1, rel=0.12)
     (margin,) = [s for s in model.ledger_.spends if s.what == "a"]
@@ -160,35 +176,55 @@ def test_repair_finds_highams_nearest_matrix() -> None:
     assert repaired[0, 1] == pytest.approx(0.7607, abs=1e-3)
 
 
+def histogram_rows(cells: np.ndarray) -> MemoryRows:
+    """Rows of one column with these cells."""
+    schema = Schema((Column("x", "integer", minimum=0, maximum=999),))
+    return MemoryRows(schema, {"x": cells.astype(float)}, codes={"x": cells.astype(np.int32)})
+
+
+def smoothed(counts: np.ndarray, epsilon: float, seed: int = 0) -> np.ndarray:
+    """Counts by EFPA."""
+    size, unit = len(counts), histogram_sensitivity("replace-one")
+    spectrum = Spectrum(("x",), size, unit)
+    held = histogram_rows(np.repeat(np.arange(size), counts))
+    curator = Curator(held, Ledger(Budget(epsilon)), SeededNoise(np.random.default_rng(seed)))
+    lengths = Lengths(("x",), spectrum, epsilon / 2)
+    best = int(curator.answer(Best("efpa", [lengths], 0.5)).values[0][0])  # noqa: PD011
+    first = replace(spectrum, kept=best + 1)
+    return spectrum.inverse(curator.answer(Numbers("efpa", [first], 0.5)).values[0])  # noqa: PD011
+
+
 def test_efpa_beats_plain_noise_on_a_smooth_histogram() -> None:
     cells = np.arange(256)
     counts = np.round(400 * np.exp(-(((cells - 100) / 40) ** 2))).astype(np.int64)
-    reach = histogram_sensitivity("replace-one")
     smooth, plain = [], []
     for seed in range(20):
-        noise = NumpyNoise(np.random.default_rng(seed), seeded=True)
-        smooth.append(np.abs(efpa(counts, 0.05, reach, noise) - counts).mean())
-        noisy = noise.add(counts, mechanism="laplace", epsilon=0.05, delta=0, sensitivity=reach)
+        smooth.append(np.abs(smoothed(counts, 0.05, seed) - counts).mean())
+        noisy = SeededNoise(np.random.default_rng(seed)).laplace(counts, 2 / 0.05)
         plain.append(np.abs(noisy - counts).mean())
     assert np.mean(smooth) < 0.5 * np.mean(plain)
+    exact = np.random.default_rng(0).integers(0, 100, 64)
+    assert smoothed(exact, 1e9) == pytest.approx(exact, abs=0.01)
 
 
-def test_efpa_sensitivity_by_brute_force() -> None:
-    """The L1 change of the first k coefficients, over all replacements of one row."""
-    m = 12
-    for i, j in product(range(m), repeat=2):
-        change = np.eye(m)[i] - np.eye(m)[j]
-        spectrum = np.abs(dct(change, norm="ortho"))
-        for k in range(1, m + 1):
-            bound = min(np.sqrt(k) * 2**0.5, k * np.sqrt(2 / m) * 2)
-            assert spectrum[:k].sum() <= bound + 1e-12
-
-
-def test_efpa_with_a_huge_budget_gives_the_counts() -> None:
-    counts = np.random.default_rng(0).integers(0, 100, 64)
-    noise = NumpyNoise(np.random.default_rng(1), seeded=True)
-    got = efpa(counts, 1e9, histogram_sensitivity("replace-one"), noise)
-    assert got == pytest.approx(counts, abs=1e-3)
+@pytest.mark.parametrize(("neighbours", "k"), [("replace-one", 1), ("add-remove", 2)])
+def test_efpa_sensitivity_by_brute_force(neighbours: str, k: int) -> None:
+    """All changes of a unit: of the coefficients in both norms, and of the scores of lengths."""
+    m, unit = 12, histogram_sensitivity(neighbours, k)
+    spectrum = Spectrum(("x",), m, unit)
+    lengths = Lengths(("x",), spectrum, 0.1)
+    rng = np.random.default_rng(0)
+    start = rng.integers(0, m, 40)
+    for _ in range(200):
+        own, other = rng.integers(0, m, k), rng.integers(0, m, k)
+        with_own = np.append(start, own)
+        without = np.append(start, other) if neighbours == "replace-one" else start
+        tables = [histogram_rows(codes) for codes in (with_own, without)]
+        change = np.abs(np.subtract(*(spectrum.numbers(t) for t in tables)))
+        assert np.all(np.cumsum(change) <= spectrum.reaches)
+        assert np.sqrt((change**2).sum()) <= spectrum.in_norm
+        moved = np.abs(np.subtract(*(lengths.numbers(t) for t in tables)))
+        assert moved.max() <= lengths.reach.l1
 
 
 def test_efpa_margins_within_the_budget() -> None:

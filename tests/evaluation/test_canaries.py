@@ -31,7 +31,7 @@ from copula_shirley.evaluation.audit.neighbours import Canaries
 from copula_shirley.evaluation.audit.observation import Observation
 from copula_shirley.evaluation.audit.pairs import built_in
 from copula_shirley.evaluation.audit.runs import Fit, Setup, guess_once
-from copula_shirley.privacy import recording as tape
+from copula_shirley.measure.watched import recorded
 from copula_shirley.privacy.zcdp import rho_of
 
 RHO = rho_of(1.0, 1e-9)
@@ -64,8 +64,8 @@ def test_likelihoods_are_those_of_all_answers(name: str, relation: str, delta: f
     """Recounted on the tables with and without a canary, density by density."""
     tested = canaries(name, relation)
     inside = np.random.default_rng(1).random(tested.count) < 0.5
-    with tape.recording() as record:
-        model = PrivateVine(1.0, delta, neighbours=relation, random_state=2)
+    model = PrivateVine(1.0, delta, neighbours=relation, random_state=2)
+    with recorded(model) as record:
         model.fit(tested.drawn(inside), tested.schema)
     answers = model.transcript_.answers
     assert [q["kind"] for q in model.transcript_.queries] == ["Tables"] * 2 + [

@@ -7,12 +7,15 @@ statistics.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from copula_shirley import Column, PrivateVine, Schema
 from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes
@@ -22,10 +25,10 @@ from copula_shirley.evaluation.audit.neighbours import Pair
 from copula_shirley.evaluation.audit.pairs import built_in, duplicates
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
-from copula_shirley.measure.queries import Tables
+from copula_shirley.measure.queries import Best, Numbers, Query, Tables
+from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import Ledger, Sensitivity, histogram_sensitivity
-from copula_shirley.privacy.mechanisms import NumpyNoise
-from copula_shirley.privacy.noise import Integers, SeededNoise
+from copula_shirley.privacy.noise import Integers, NoiseSource, SeededNoise
 from copula_shirley.private_vine.cell_maps import GroupKey
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
@@ -40,7 +43,8 @@ class MarginsOnly(PrivateVine):
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
     ) -> None:
         sizes = Grid(rows.schema).sizes
-        measure = Curator(rows, ledger, self._source, self._noise(rows.schema))
+        noise = self._noise(rows.schema)
+        measure = self.curator_class(rows, ledger, self._source, noise)
         keys = [GroupKey((name,), (np.arange(size),)) for name, size in sizes.items()]
         measure.answer(Tables("margins", keys, 1.0))
         self.transcript_, self._pool_seed = measure.transcript, 0
@@ -107,9 +111,9 @@ class DividingSource(SeededNoise):
 
     factor = 2.0
 
-    def gaussian(self, counts: Integers, sigma: float) -> Integers:
+    def gaussian(self, counts: Integers, scale: float) -> Integers:
         """Too little."""
-        return super().gaussian(counts, sigma / self.factor)
+        return super().gaussian(counts, scale / self.factor)
 
 
 class HalfSource(PrivateVine):
@@ -117,11 +121,10 @@ class HalfSource(PrivateVine):
 
     factor: ClassVar[float] = 2.0
 
-    def _enter(self, *args: Any) -> Any:
-        entered = super()._enter(*args)
-        self._source = DividingSource(np.random.default_rng(self.random_state))
-        self._source.factor = self.factor
-        return entered
+    def noise_source(self, rng: np.random.Generator) -> NoiseSource:
+        source = DividingSource(np.random.default_rng(self.random_state))
+        source.factor = self.factor
+        return source
 
 
 class QuarterSource(HalfSource):
@@ -142,71 +145,68 @@ class PersonForgottenInVine(PrivateVine):
 class PersonForgotten(DPHistogram):
     """A person has up to k rows, the noise hides one."""
 
-    def _release(self, *args: Any) -> FloatArray:
-        *rest, ledger = args
-        k, ledger.rows_per_unit = ledger.rows_per_unit, 1
-        try:
-            return super()._release(*rest, ledger)
-        finally:
-            ledger.rows_per_unit = k
+    def calibration(self, ledger: Ledger) -> Calibration:
+        return super().calibration(Ledger(None, neighbours=ledger.neighbours))
 
 
 class ProbabilityScale(PrivBayes):
     """Noise for probabilities on counts: n times too small, as in DataSynthesizer before 0.1.7."""
 
-    def _noise(self, ledger: Ledger, rng: np.random.Generator) -> NumpyNoise:
-        noise = super()._noise(ledger, rng)
-        add, rows = noise.add, self._rows
-
-        def too_little(counts: Any, *, sensitivity: Sensitivity, **how: Any) -> FloatArray:
-            small = Sensitivity(sensitivity.l1 / rows, sensitivity.l2 / rows)
-            return add(counts, sensitivity=small, **{**how, "mechanism": "laplace"})
-
-        noise.add = too_little  # type: ignore[method-assign]
-        return noise
-
-    def _fit(self, rows: MemoryRows, *args: Any) -> None:
-        self._rows = len(rows)
-        super()._fit(rows, *args)
+    class curator_class(Curator):  # noqa: N801
+        def _noisy(self, counts: Integers, scale: float) -> Integers:
+            return super()._noisy(counts, scale / len(self._records))
 
 
 class TwiceSpent(DPHistogram):
     """Every histogram is released twice and paid for once."""
 
-    def _release(self, stage: str, name: str, counts: Any, cost: Any, *rest: Any) -> FloatArray:
-        noise, ledger = rest
-        super()._release(stage, name, counts, cost, noise, ledger)
-        return noise.add(
-            counts,
-            mechanism=self.mechanism,
-            epsilon=cost.epsilon,
-            delta=cost.delta,
-            sensitivity=ledger.sensitivity(),
-        )
+    class curator_class(Curator):  # noqa: N801
+        def _charge(self, query: Query) -> None:
+            if query.in_words not in [spend.what for spend in self._ledger.spends]:
+                super()._charge(query)
+
+    def _ask(self, query: Query) -> Any:
+        yield from super()._ask(replace(query, stage="first"))
+        return (yield from super()._ask(query))
 
 
 class TauB(DPCopula):
     """Kendall's tau-b with the sensitivity of tau-a."""
 
-    def _kendall(self, *args: Any) -> FloatArray:
-        right = dp_copula.concordance
+    class TauBPairs(dp_copula.Concordances):
+        def numbers(self, rows: MemoryRows) -> Integers:
+            n, found = len(rows), []
+            for pair in combinations([rows.numbers[name] for name in self.names], 2):
+                untied = [n * (n - 1) / 2 - dp_copula._tied_pairs(column) for column in pair]
+                scale = n * (n - 1) / 2 / np.sqrt(np.prod(untied)) if min(untied) > 0 else 0.0
+                found.append(round(dp_copula.concordance(*pair) * scale))
+            return np.array(found, dtype=np.int64)
 
-        def tau_b(first: FloatArray, second: FloatArray) -> float:
-            n = len(first)
-            untied = [n * (n - 1) / 2 - dp_copula._tied_pairs(c) for c in (first, second)]
-            if min(untied) <= 0:
-                return 0.0
-            scaled = right(first, second) / np.sqrt(untied[0] * untied[1])
-            return float(scaled * n * (n - 1) / 2)
-
-        dp_copula.concordance = tau_b  # type: ignore[assignment]
-        try:
-            return super()._kendall(*args)
-        finally:
-            dp_copula.concordance = right
+    def _kendall(self, *args: Any) -> Any:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(dp_copula, "Concordances", self.TauBPairs)
+            return (yield from super()._kendall(*args))
 
 
 # -- a choice and a sum, each with nothing around it ------------------------------------------
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A statistic of one column."""
+
+    name: str
+    of: Callable[[MemoryRows], Integers]
+    reach: Sensitivity
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.name,)
+
+    def numbers(self, rows: MemoryRows) -> Integers:
+        """The numbers."""
+        return self.of(rows)
 
 
 class Favourite(Baseline):
@@ -223,16 +223,19 @@ class Favourite(Baseline):
     def _fit(
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
     ) -> None:
-        noise = self._noise(ledger, rng)
         (self._name,) = rows.schema.names
-        ledger.charge("choice", self._name, "exponential", self.epsilon)
-        codes = Grid(rows.schema).codes(rows.numbers)[self._name]
-        counts = np.bincount(codes, minlength=rows.schema[self._name].size).astype(float)
+        self._grid, self._public_rows = Grid(rows.schema), len(rows)
+        self.normal_choices = run(self._learn(), self._curator(rows, ledger, rng))
+
+    def _learn(self) -> Any:
         # replacing a row lowers one count by one and raises another by one: each changes by one
-        self.normal_choices = noise.choose(
-            counts * self.factor, epsilon=self.epsilon, sensitivity=1.0
-        )
-        self._public_rows = len(rows)
+        query = Best("choice", [Figure(self._name, self._counted, Sensitivity(1.0, 1.0))], 1.0)
+        (chosen,) = yield from self._ask(query)
+        return int(chosen)
+
+    def _counted(self, rows: MemoryRows) -> Integers:
+        counts = np.bincount(rows.codes[self._name], minlength=self._grid.sizes[self._name])
+        return (counts * self.factor).astype(np.int64)
 
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
         return {self._name: np.full(n, float(self.normal_choices))}
@@ -256,20 +259,13 @@ class Total(Favourite):
     name = "total"
     most = 1.0
 
-    def _fit(
-        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
-    ) -> None:
-        noise = self._noise(ledger, rng)
-        (self._name,) = rows.schema.names
-        ledger.charge("sum", self._name, "laplace", self.epsilon)
-        noisy = noise.add(
-            np.array([np.clip(rows.numbers[self._name], 0.0, self.most).sum()]),
-            mechanism="laplace",
-            epsilon=self.epsilon,
-            delta=0.0,
-            sensitivity=Sensitivity(1.0, 1.0),
-        )
-        self.normal_choices, self._public_rows = float(noisy[0]), len(rows)
+    def _learn(self) -> Any:
+        query = Numbers("sum", [Figure(self._name, self._summed, Sensitivity(1.0, 1.0))], 1.0)
+        (total,) = yield from self._ask(query)
+        return float(total)
+
+    def _summed(self, rows: MemoryRows) -> Integers:
+        return np.array([np.clip(rows.numbers[self._name], 0.0, self.most).sum()]).astype(np.int64)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {"sum": float(self.normal_choices)}, {}
@@ -309,17 +305,18 @@ class ExactSize(DPHistogram):
 class SeedFixed(DPHistogram):
     """The same noise for everybody."""
 
-    def _noise(self, ledger: Ledger, rng: np.random.Generator) -> NumpyNoise:
-        return super()._noise(ledger, np.random.default_rng(42))
+    def noise_source(self, rng: np.random.Generator) -> NoiseSource:
+        return SeededNoise(np.random.default_rng(42))
 
 
 class MissingExact(DPHistogram):
     """Missing values are counted without noise."""
 
-    def _release(self, stage: str, name: str, counts: Any, *rest: Any) -> FloatArray:
-        noisy = super()._release(stage, name, counts, *rest)
-        noisy[0] = counts[0]  # a missing value sorts below all others
-        return noisy
+    class curator_class(Curator):  # noqa: N801
+        def _noisy(self, counts: Integers, scale: float) -> Integers:
+            noisy = super()._noisy(counts, scale)
+            noisy[0] = counts[0]  # a missing value sorts below all others
+            return noisy
 
 
 # -- pairs that show them best ------------------------------------------------------------------

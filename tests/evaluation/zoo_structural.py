@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,18 +20,19 @@ from copula_shirley import BudgetError, Ledger, PrivateVine, SchemaError
 from copula_shirley.baselines import DPHistogram, PrivBayes
 from copula_shirley.baselines.base import Baseline
 from copula_shirley.generator import Progress
+from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
-from copula_shirley.measure.queries import Choice, Distances, Query
-from copula_shirley.measure.transcript import run
+from copula_shirley.measure.queries import Choice, Distances, Numbers, Query
+from copula_shirley.measure.transcript import Answer, run
+from copula_shirley.privacy.floating import DiffprivlibNoise
 from copula_shirley.privacy.ledger import ALL_ROWS, Budget, Sensitivity, Total
-from copula_shirley.privacy.mechanisms import NumpyNoise
-from copula_shirley.privacy.noise import SecureNoise
+from copula_shirley.privacy.noise import Integers, NoiseSource, SecureNoise, SeededNoise
 from copula_shirley.private_vine.stages import learn
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema import domain
 from copula_shirley.schema.schema import Column, Schema
 
-Numbers = dict[str, np.ndarray]
+Drawn = dict[str, np.ndarray]
 
 # -- the ledger and the noise ----------------------------------------------------------------
 
@@ -38,49 +40,43 @@ Numbers = dict[str, np.ndarray]
 class ChargesAfterwards(DPHistogram):
     """Ledger written after the rows are read and the noise is drawn."""
 
-    def _release(self, stage, name, counts, cost, noise, ledger):  # type: ignore[no-untyped-def]
-        unpaid = Ledger(cost, neighbours=ledger.neighbours, rows_per_unit=ledger.rows_per_unit)
-        unpaid._record = lambda spend, _: spend  # type: ignore[method-assign,assignment]
-        answer = super()._release(stage, name, counts, cost, noise, unpaid)
-        ledger.charge(stage, name, self.mechanism, cost.epsilon, cost.delta, ALL_ROWS)
-        return answer
+    class curator_class(Curator):  # noqa: N801
+        def _charge(self, query: Query) -> None:
+            pass
+
+        def answer(self, query: Query) -> Answer:
+            answer = super().answer(query)
+            super()._charge(query)
+            return answer
 
 
 class SwallowsRefusal(DPHistogram):
     """A charge that is refused does not stop the look."""
 
-    def _release(self, stage, name, counts, cost, noise, ledger):  # type: ignore[no-untyped-def]
-        try:
-            return super()._release(stage, name, counts, cost, noise, ledger)
-        except BudgetError:
-            return self._answer(counts, cost, noise, ledger)
-
-    def _answer(self, counts: Any, cost: Budget, noise: NumpyNoise, ledger: Ledger) -> np.ndarray:
-        return noise.add(
-            counts,
-            mechanism=self.mechanism,
-            epsilon=cost.epsilon,
-            delta=cost.delta,
-            sensitivity=ledger.sensitivity(),
-        )
+    class curator_class(Curator):  # noqa: N801
+        def _charge(self, query: Query) -> None:
+            with suppress(BudgetError):
+                super()._charge(query)
 
 
-class LooksOnceMore(SwallowsRefusal):
+class LooksOnceMore(DPHistogram):
     """One look not charged: the first column is counted again, for its size."""
 
-    def _release(self, stage, name, counts, cost, noise, ledger):  # type: ignore[no-untyped-def]
-        answer = super()._release(stage, name, counts, cost, noise, ledger)
-        if len(self.released_) == 1:
-            self.released_["again"] = self._answer(counts, cost, noise, ledger)
-        return answer
+    class curator_class(Curator):  # noqa: N801
+        def answer(self, query: Query) -> Answer:
+            answer = super().answer(query)
+            if len(self.transcript.answers) == 1:
+                self._answer(query)
+            return answer
 
 
-class SpendsTwice(SwallowsRefusal):
+class SpendsTwice(DPHistogram):
     """Budget spent twice, the ledger says once: the mean of two noisy answers."""
 
-    def _release(self, stage, name, counts, cost, noise, ledger):  # type: ignore[no-untyped-def]
-        first = super()._release(stage, name, counts, cost, noise, ledger)
-        return (first + self._answer(counts, cost, noise, ledger)) / 2
+    class curator_class(Curator):  # noqa: N801
+        def answer(self, query: Query) -> Answer:
+            pair = zip(super().answer(query).values, self._answer(query).values, strict=True)
+            return Answer([(one + other) // 2 for one, other in pair], 0.0)
 
 
 class HalvesTheTotal(DPHistogram):
@@ -93,53 +89,49 @@ class HalvesTheTotal(DPHistogram):
                 return Total(self._cost(ALL_ROWS).epsilon / 2)
 
         told = super()._open_ledger(schema)
-        return Halved(told.budget, claimed=told.claimed, seeded=told.seeded)
+        return Halved(told.budget, claimed=told.claimed)
 
 
 class FloatNoiseUnlabelled(DPHistogram):
     """Floating-point noise under the label of exact noise."""
 
+    def noise_source(self, rng: np.random.Generator) -> NoiseSource:
+        return DiffprivlibNoise(None if self.random_state is None else rng)
+
     def _fit(self, rows, ledger, rng, progress) -> None:  # type: ignore[no-untyped-def]
         super()._fit(rows, ledger, rng, progress)
-        ledger.randomness = SecureNoise().label
+        ledger.noise = SecureNoise().facts
 
 
 class HomemadeNoise(DPHistogram):
     """Noise drawn past the sources, under the label of exact noise."""
 
-    def _release(self, stage, name, counts, cost, noise, ledger):  # type: ignore[no-untyped-def]
-        ledger.charge(stage, name, self.mechanism, cost.epsilon, cost.delta, ALL_ROWS)
-        ledger.randomness = SecureNoise().label
-        return counts + noise._rng.laplace(0, ledger.sensitivity().l1 / cost.epsilon, len(counts))
+    class curator_class(Curator):  # noqa: N801
+        def _noisy(self, counts: Integers, scale: float) -> Integers:
+            noise = np.random.default_rng().laplace(0, scale, len(counts))
+            return counts + np.rint(noise).astype(np.int64)
 
 
 class SeedUnstamped(DPHistogram):
     """Seeded noise without a stamp."""
 
-    def _open_ledger(self, schema: Schema) -> Ledger:
-        ledger = super()._open_ledger(schema)
-        ledger.seeded = False
-        return ledger
-
-    def _noise(self, ledger: Ledger, rng: np.random.Generator) -> NumpyNoise:
-        noise = super()._noise(ledger, rng)
-        ledger.randomness = NumpyNoise(rng, seeded=False).label
-        return noise
+    def _fit(self, rows, ledger, rng, progress) -> None:  # type: ignore[no-untyped-def]
+        super()._fit(rows, ledger, rng, progress)
+        ledger.noise = replace(ledger.noise, seeded=False)
 
 
 class SeedFixedInside(DPHistogram):
     """The same noise in every fit."""
 
-    def _noise(self, ledger: Ledger, rng: np.random.Generator) -> NumpyNoise:
-        return super()._noise(ledger, np.random.default_rng(20211))
+    def noise_source(self, rng: np.random.Generator) -> NoiseSource:
+        return SeededNoise(np.random.default_rng(20211))
 
 
 class GlobalNoise(DPHistogram):
     """Noise from the global state of numpy."""
 
-    def _noise(self, ledger: Ledger, rng: np.random.Generator) -> NumpyNoise:
-        seed = np.random.randint(2**31)  # noqa: NPY002
-        return super()._noise(ledger, np.random.default_rng(seed))
+    def noise_source(self, rng: np.random.Generator) -> NoiseSource:
+        return SeededNoise(np.random.default_rng(np.random.randint(2**31)))  # noqa: NPY002
 
 
 class SamplesTheNoise(DPHistogram):
@@ -160,27 +152,22 @@ class SamplesTheNoise(DPHistogram):
 class UnclippedValue(DPHistogram):
     """The sum of a column, as if no value were above 1,000."""
 
-    def _fit(
-        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
-    ) -> None:
-        super()._fit(rows, replace_budget(ledger, 2), rng, progress)
-        ledger.charge("sum", "pay", "laplace", 1e-3)
-        noise = NumpyNoise(rng, seeded=self.random_state is not None)
-        known = rows.numbers["pay"][rows.numbers["pay"] != domain.MISSING]
-        self.total_ = noise.add(
-            np.array([known.sum()]),
-            mechanism="laplace",
-            epsilon=1e-3,
-            delta=0.0,
-            sensitivity=Sensitivity(1000.0, 1000.0),
-        )
+    class Sum:
+        names = ("pay",)
+        reach = Sensitivity(1000.0, 1000.0)
 
+        def numbers(self, rows: MemoryRows) -> Integers:
+            pay = rows.numbers["pay"]
+            return np.array([pay[pay != domain.MISSING].sum()]).astype(np.int64)
 
-def replace_budget(ledger: Ledger, times: float) -> Ledger:
-    """Room for more in the ledger, so that only the fault is found."""
-    assert ledger.budget is not None
-    ledger.budget = Budget(ledger.budget.epsilon * times, ledger.budget.delta)
-    return ledger
+    def _learn(self, progress: Any) -> Any:
+        yield Numbers("sum", [self.Sum()], 1e-3)
+        return (yield from super()._learn(progress))
+
+    def _open_ledger(self, schema: Schema) -> Ledger:
+        ledger = super()._open_ledger(schema)  # with room for more: only the fault is found
+        ledger.budget = Budget(2 * ledger.budget.epsilon)
+        return ledger
 
 
 class PersonAsRow(DPHistogram):
@@ -190,12 +177,11 @@ class PersonAsRow(DPHistogram):
         return super()._open_ledger(Schema(schema.columns))
 
 
-class PersonNoiseOfARow(SwallowsRefusal):
+class PersonNoiseOfARow(DPHistogram):
     """The ledger says k rows per person, the noise is that of one."""
 
-    def _release(self, stage, name, counts, cost, noise, ledger):  # type: ignore[no-untyped-def]
-        ledger.charge(stage, name, self.mechanism, cost.epsilon, cost.delta, ALL_ROWS)
-        return self._answer(counts, cost, noise, Ledger(None, neighbours=ledger.neighbours))
+    def calibration(self, ledger: Ledger) -> Calibration:
+        return super().calibration(Ledger(None, neighbours=ledger.neighbours))
 
 
 # -- what is learnt from the rows past the noise ---------------------------------------------
@@ -226,7 +212,7 @@ class ExactMissingRate(DPHistogram):
         super()._fit(rows, ledger, rng, progress)
         self._gaps = {k: float((v == domain.MISSING).mean()) for k, v in rows.numbers.items()}
 
-    def _draw(self, n: int, rng: np.random.Generator) -> Numbers:
+    def _draw(self, n: int, rng: np.random.Generator) -> Drawn:
         drawn = super()._draw(n, rng)
         for name in drawn:
             gap = rng.random(n) < self._gaps[name]
@@ -246,7 +232,7 @@ class MissingPattern(ExactMissingRate):
         names = np.array(rows.schema.names)
         self._patterns = [frozenset(names[hole].tolist()) for hole in np.unique(holes, axis=0)]
 
-    def _draw(self, n: int, rng: np.random.Generator) -> Numbers:
+    def _draw(self, n: int, rng: np.random.Generator) -> Drawn:
         drawn = super()._draw(n, rng)
         which = rng.integers(0, len(self._patterns), n)
         for name in drawn:
@@ -283,11 +269,15 @@ class OrderFromLabels(DPHistogram):
 class TiesOnRawCounts(DPHistogram):
     """Cells are ranked by noisy counts, tens of them, and ties are broken by the true ones."""
 
-    def _release(self, stage, name, counts, cost, noise, ledger):  # type: ignore[no-untyped-def]
-        noisy = super()._release(stage, name, counts, cost, noise, ledger)
-        ranks = self.__dict__.setdefault("ranks_", {})
-        ranks[name] = np.lexsort((counts, np.round(noisy, -1)))
-        return noisy
+    def _fit(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Any
+    ) -> None:
+        super()._fit(rows, ledger, rng, progress)
+        self.ranks_ = {}
+        for name, codes in self._grid.codes(rows.numbers).items():
+            counts = np.bincount(codes, minlength=self._grid.sizes[name])
+            noisy = self.released_[f"histogram {name}"]
+            self.ranks_[name] = np.lexsort((counts, np.round(noisy, -1)))
 
 
 class EncoderOutside(DPHistogram):
@@ -323,27 +313,34 @@ class RawMargins(PrivateVine):
     def _fit(
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
-        class Measured(Curator):
-            def answer(self, query: Query) -> Any:
-                if isinstance(query, Distances | Choice):
-                    query = replace(query, guesses=[self._product(key) for key in query.cell_maps])
-                return super().answer(query)
-
-            def _product(self, key: Any) -> np.ndarray:
-                table = self._rows.count(key).astype(float)
-                expected = np.full(table.shape, table.sum())
-                for axis in range(table.ndim):
-                    others = tuple(k for k in range(table.ndim) if k != axis)
-                    share = table.sum(axis=others) / max(table.sum(), 1)
-                    expected = expected * np.expand_dims(share, others)
-                return np.rint(expected).astype(np.int64)
-
         _, pool = rng.spawn(2)
-        ledger.randomness = self._source.label if self._source else "no noise"
-        measure = Measured(rows, ledger, self._source, self._noise(rows.schema), self._written)
+        noise = self._noise(rows.schema)
+        curator = self.curator_class(rows, ledger, self._source, noise, self._written)
         self._pool_seed = int(pool.integers(2**63))
-        self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), measure)
-        self.transcript_ = measure.transcript
+        right = learn(self.problem(rows.schema, self._pool_seed), progress)
+        self._model = run(self._peeking(right, rows), curator)
+        self.transcript_ = curator.transcript
+
+    def _peeking(self, right: Any, rows: MemoryRows) -> Any:
+        try:
+            query = next(right)
+            while True:
+                if isinstance(query, Distances | Choice):
+                    guesses = [self._product(key, rows) for key in query.cell_maps]
+                    query = replace(query, guesses=guesses)
+                query = right.send((yield query))
+        except StopIteration as end:
+            return end.value
+
+    @staticmethod
+    def _product(key: Any, rows: MemoryRows) -> np.ndarray:
+        table = rows.count(key).astype(float)
+        expected = np.full(table.shape, table.sum())
+        for axis in range(table.ndim):
+            others = tuple(k for k in range(table.ndim) if k != axis)
+            share = table.sum(axis=others) / max(table.sum(), 1)
+            expected = expected * np.expand_dims(share, others)
+        return np.rint(expected).astype(np.int64)
 
 
 class DtypeOfARow(DPHistogram):
@@ -446,8 +443,8 @@ class ChangesASetting(DPHistogram):
 class IgnoresTheSeed(DPHistogram):
     """A seed does not make the fit repeatable."""
 
-    def _noise(self, ledger: Ledger, rng: np.random.Generator) -> NumpyNoise:
-        return super()._noise(ledger, np.random.default_rng())
+    def noise_source(self, rng: np.random.Generator) -> NoiseSource:
+        return SeededNoise(np.random.default_rng())
 
 
 class LosesTheOldModel(DPHistogram):
@@ -471,7 +468,7 @@ class RepairsInSilence(DPHistogram):
 class DrawsOutside(DPHistogram):
     """Values beyond the declared bounds are drawn."""
 
-    def _draw(self, n: int, rng: np.random.Generator) -> Numbers:
+    def _draw(self, n: int, rng: np.random.Generator) -> Drawn:
         drawn = super()._draw(n, rng)
         return {**drawn, "pay": drawn["pay"] * 1.5}
 

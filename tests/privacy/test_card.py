@@ -113,7 +113,8 @@ def test_what_is_wrong_is_said_loudly() -> None:
     assert "No privacy guarantee" in page and "Why nothing is proved" in page
     dear = fitted("dp-histogram", accounting="thesis").card()
     assert "The claim is epsilon 1, but" in dear["words"]["warnings"][0]
-    assert fitted("dp-histogram").card()["randomness"] == "float"
+    assert thesis["randomness"] == "float"
+    assert fitted("dp-histogram").card()["randomness"] == "secure"
 
 
 def test_drafted_and_bought_domains_are_told() -> None:

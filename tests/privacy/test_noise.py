@@ -7,14 +7,14 @@ import pytest
 from scipy.stats import chisquare
 
 from copula_shirley.errors import SettingError
-from copula_shirley.privacy.noise import ReleaseNoise, SecureNoise, SeededNoise, noise_of
+from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
 
 #: The secure source has no seed: its tests may fail by chance once in a million runs.
 CHANCE = 1e-6
 
 
 @pytest.fixture(params=["secure", "seeded"])
-def source(request: pytest.FixtureRequest) -> ReleaseNoise:
+def source(request: pytest.FixtureRequest) -> NoiseSource:
     return SecureNoise() if request.param == "secure" else SeededNoise(np.random.default_rng(3))
 
 
@@ -28,24 +28,24 @@ def fits(drawn: np.ndarray, weight: np.ndarray, reach: int) -> bool:
     return chisquare(counts, expected * len(drawn)).pvalue > CHANCE
 
 
-def test_gaussian_noise_is_the_discrete_gaussian(source: ReleaseNoise) -> None:
-    drawn = source.gaussian(np.full(4000, 7), sigma=1.5) - 7
+def test_gaussian_noise_is_the_discrete_gaussian(source: NoiseSource) -> None:
+    drawn = source.gaussian(np.full(4000, 7), 1.5) - 7
     assert fits(drawn, lambda k: np.exp(-(k**2) / (2 * 1.5**2)), 4)
 
 
-def test_laplace_noise_is_the_discrete_laplace(source: ReleaseNoise) -> None:
-    drawn = source.laplace(np.full(4000, -3), scale=1.2) + 3
+def test_laplace_noise_is_the_discrete_laplace(source: NoiseSource) -> None:
+    drawn = source.laplace(np.full(4000, -3), 1.2) + 3
     assert fits(drawn, lambda k: np.exp(-np.abs(k) / 1.2), 4)
 
 
-def test_the_choice_is_the_exponential_mechanism(source: ReleaseNoise) -> None:
-    scores = np.array([0.0, 1.0, 2.5])
-    picked = [source.choose(scores, scale=1.5) for _ in range(3000)]
+def test_the_choice_is_the_exponential_mechanism(source: NoiseSource) -> None:
+    scores = np.array([0, 1, 3])
+    picked = [source.choose(scores, 1.5) for _ in range(3000)]
     chances = np.exp(scores / 1.5) / np.exp(scores / 1.5).sum()
     assert chisquare(np.bincount(picked, minlength=3), 3000 * chances).pvalue > CHANCE
 
 
-def test_shapes_and_whole_numbers_survive(source: ReleaseNoise) -> None:
+def test_shapes_and_whole_numbers_survive(source: NoiseSource) -> None:
     for noisy in (
         source.gaussian(np.zeros((2, 3), int), 2.0),
         source.laplace(np.zeros((0,), int), 2.0),
@@ -55,10 +55,17 @@ def test_shapes_and_whole_numbers_survive(source: ReleaseNoise) -> None:
 
 
 def test_a_seed_repeats_and_is_said() -> None:
-    a, b = (noise_of(np.random.default_rng(1)).gaussian(np.arange(50), 9.0) for _ in range(2))
+    a, b = (SeededNoise(np.random.default_rng(1)).gaussian(np.arange(50), 9.0) for _ in range(2))
     assert np.array_equal(a, b)
-    assert noise_of(np.random.default_rng(1)).seeded and not noise_of(None).seeded
-    assert "not for release" in SeededNoise.label and "operating system" in SecureNoise().label
+    exact, seeded = SecureNoise().facts, SeededNoise.facts
+    assert exact.for_release and "operating system" in str(exact)
+    assert seeded.seeded and not seeded.for_release and "not for release" in str(seeded)
+
+
+def test_a_category_is_released_from_its_threshold_on(source: NoiseSource) -> None:
+    tally = {("str", "many"): 900, ("str", "few"): 2, ("missing", None): 1}
+    ((noisy, labels),) = source.discover([tally], 1.0, 400, gaussian=True)
+    assert labels == ["many"] and len(noisy) == 2 and abs(noisy[0] - 900) < 50
 
 
 def test_large_scales_keep_their_spread() -> None:
@@ -68,6 +75,6 @@ def test_large_scales_keep_their_spread() -> None:
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("inf"), float("nan")])
-def test_impossible_scales_are_refused(source: ReleaseNoise, scale: float) -> None:
+def test_impossible_scales_are_refused(source: NoiseSource, scale: float) -> None:
     with pytest.raises(SettingError, match="noise scale"):
         source.gaussian(np.zeros(1, int), scale)

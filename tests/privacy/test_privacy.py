@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from copula_shirley import Budget, BudgetError, Ledger, SettingError
 from copula_shirley.privacy.ledger import ALL_ROWS, histogram_sensitivity
+from copula_shirley.privacy.noise import Exactness, NoiseFacts
 
 costs = st.floats(0.01, 2.0)
+SEEDED = NoiseFacts("numpy", Exactness.SEEDED, seeded=True)
 
 
 def test_spends_on_the_same_rows_add_up() -> None:
@@ -67,7 +69,8 @@ def test_partitions_must_make_sense(whole: str, parts: tuple[str, ...]) -> None:
 
 
 def test_a_seeded_proof_depends_on_the_seed() -> None:
-    ledger = Ledger(Budget(1.0), seeded=True)
+    ledger = Ledger(Budget(1.0))
+    ledger.drawn_by(SEEDED)
     ledger.charge("a", "x", "laplace", 1.0)
     assert dict(ledger.summary())["proved"].endswith("if nobody knows the seed")
 
@@ -188,9 +191,9 @@ def test_json_round_trip() -> None:
         neighbours="add-remove",
         unit="person",
         rows_per_unit=5,
-        randomness="seeded",
         domains={"x": "drafted"},
     )
+    ledger.drawn_by(SEEDED)
     ledger.partition(("left", "right"), by_value=True)
     ledger.charge("a", "x", "gaussian", 1.0, 1e-4, rows="left")
     ledger.record_unprotected("vine", "ranks", "raw", rows="right")
@@ -201,7 +204,8 @@ def test_json_round_trip() -> None:
 
 
 def test_the_printed_ledger_says_it_all() -> None:
-    ledger = Ledger(Budget(2.0), claimed=Budget(1.0), randomness="seeded")
+    ledger = Ledger(Budget(2.0), claimed=Budget(1.0))
+    ledger.drawn_by(SEEDED)
     ledger.charge("histogram", "age", "laplace", 2.0)
     ledger.record_unprotected("bins", "age", "distinct values", ALL_ROWS)
     ledger.record_unprotected("bins", "sex", "distinct values", ALL_ROWS)

@@ -157,7 +157,6 @@ LEFT = Schema(SCHEMA.columns, left_out=(LeftOut("mail", provenance="drafted"),))
         (lambda: PrivateVine(1.0), PERSON, "unit"),
         (lambda: PrivateVine(1.0), LEFT, "'mail' is left out was drafted"),
         (lambda: PrivateVine(3.0), SCHEMA, "above the cap"),
-        (find_generator("dp-histogram"), SCHEMA, "floating-point noise"),
     ],
 )  # fmt: skip
 def test_what_does_not_add_up_is_refused(

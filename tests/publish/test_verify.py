@@ -260,7 +260,7 @@ FORGERIES = {
     text_for_a_cost: "not readable",
     another_claim: "claimed",
     another_unit: "unit",
-    not_seeded_is_seeded: "seeded",
+    not_seeded_is_seeded: "written as",
     other_provenance: "provenance",
     schema_drafted: "drafted",
     extra_member: "'rows' is no part",

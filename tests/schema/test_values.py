@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from copula_shirley import Column, PrivateVine, Schema, SchemaError, SettingError, read_table
 from copula_shirley.evaluation.contract.cost import excess
-from copula_shirley.privacy import recording as tape
+from copula_shirley.measure.watched import recorded, replayed
 from copula_shirley.private_vine.domain import raw_rows
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.conditions import conditions
@@ -195,10 +195,11 @@ def test_a_bought_domain_sees_one_row_more_as_one_row_more(
         return read_table(tmp_path / "t.csv", schema, missing)
 
     fit = {"epsilon": 8.0, "delta": 1e-6, "domain": "measured", "random_state": 1}
-    with tape.recording() as record:
-        one = PrivateVine(**fit).fit(table(values), schema)
-    with tape.replaying(record) as again:
-        other = PrivateVine(**fit).fit(table([*values, odd]), schema)
+    one, other = PrivateVine(**fit), PrivateVine(**fit)
+    with recorded(one) as record:
+        one.fit(table(values), schema)
+    with replayed(other, record) as again:
+        other.fit(table([*values, odd]), schema)
     assert not one.ledger_.unprotected
     assert excess(record, again, one.ledger_) is None  # of all counts one changed by one
     assert one.ledger_.to_dict() == other.ledger_.to_dict() and one.schema_ == other.schema_

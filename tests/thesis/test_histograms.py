@@ -6,29 +6,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from copula_shirley import Budget, BudgetError, Ledger
-from copula_shirley.privacy.mechanisms import DiffprivlibNoise
-from copula_shirley.thesis.histograms import count, noisy_counts, to_mass
+from copula_shirley import Budget, BudgetError, Column, Ledger, Schema
+from copula_shirley.measure.curator import Curator
+from copula_shirley.measure.queries import Tables
+from copula_shirley.privacy.floating import DiffprivlibNoise
+from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.thesis.histograms import Atoms, ThesisCalibration, to_mass
 
 
 def test_six_rows_counted_by_hand() -> None:
     ages = np.array([30.0, 20.0, 30.0, -np.inf, 50.0, 30.0])
-    atoms = np.array([-np.inf, 20.0, 30.0, 40.0, 50.0])
-    assert count(ages, atoms).tolist() == [1, 1, 3, 0, 1]
+    for rows in (ages, ages[::-1]):  # a published port counted in order of appearance
+        cells = Atoms("x", np.array([-np.inf, 20.0, 30.0, 40.0, 50.0])).places(rows)
+        assert np.bincount(cells, minlength=5).tolist() == [1, 1, 3, 0, 1]
 
 
-def test_counts_do_not_depend_on_the_order_of_rows() -> None:
-    """A fault of a published port: counts attached to values in order of appearance."""
-    rows = np.array([3.0, 1.0, 1.0, 2.0])
-    assert count(rows, np.array([1.0, 2.0, 3.0])).tolist() == [2, 1, 1]
-    assert count(rows[::-1], np.array([1.0, 2.0, 3.0])).tolist() == [2, 1, 1]
-
-
-def test_a_number_off_the_domain_is_no_count() -> None:
+@pytest.mark.parametrize("number", [1.5, 9.0])
+def test_a_number_off_the_domain_is_no_count(number: float) -> None:
     with pytest.raises(AssertionError):
-        count(np.array([1.5]), np.array([1.0, 2.0]))
-    with pytest.raises(AssertionError):
-        count(np.array([9.0]), np.array([1.0, 2.0]))
+        Atoms("x", np.array([1.0, 2.0])).places(np.array([number]))
 
 
 @given(arrays(float, st.integers(1, 40), elements=st.floats(-1e12, 1e12)))
@@ -47,22 +43,17 @@ def test_exact_counts_give_the_plain_histogram(counts: list[int]) -> None:
     assert to_mass(np.array(counts, float)) == pytest.approx(np.array(counts) / sum(counts))
 
 
-def test_the_ledger_is_charged_before_noise_is_drawn() -> None:
-    class Watched(DiffprivlibNoise):
-        drawn = 0
-
-        def add(self, *args: object, **kwargs: object) -> np.ndarray:
-            Watched.drawn += 1
-            return super().add(*args, **kwargs)  # type: ignore[arg-type]
-
-    ledger = Ledger(Budget(1.0))
-    noise = Watched(np.random.default_rng(0))
-    counts = np.array([1, 2])
-    noisy_counts("x", counts, Budget(0.8), mechanism="laplace", noise=noise, ledger=ledger)
-    with pytest.raises(BudgetError):
-        noisy_counts("y", counts, Budget(0.8), mechanism="laplace", noise=noise, ledger=ledger)
-    assert Watched.drawn == 1
-    assert [spend.what for spend in ledger.spends] == ["x"]
+def asked(counts: np.ndarray, ledger: Ledger, seed: int = 0, name: str = "x") -> np.ndarray:
+    """The noisy counts of rows that have these counts, by the curator."""
+    rows = {name: np.repeat(np.arange(len(counts), dtype=float), counts)}
+    calibration = ThesisCalibration(ledger.budget, ledger.sensitivity(), "laplace")
+    source = DiffprivlibNoise(np.random.default_rng(seed))
+    schema = Schema((Column(name, "continuous", minimum=0, maximum=1e4),))
+    held = MemoryRows(schema, rows, codes={})
+    curator = Curator(held, ledger, source, calibration)
+    atoms = Atoms(name, np.arange(len(counts), dtype=float))
+    (noisy,) = curator.answer(Tables("histogram", [atoms], 1.0, what=name)).values
+    return noisy
 
 
 @pytest.mark.parametrize(
@@ -70,8 +61,9 @@ def test_the_ledger_is_charged_before_noise_is_drawn() -> None:
 )
 def test_noise_scale_is_what_the_ledger_implies(neighbours: str, rows: int, scale: float) -> None:
     ledger = Ledger(Budget(0.5), neighbours=neighbours, unit="person", rows_per_unit=rows)
-    noise = DiffprivlibNoise(np.random.default_rng(3))
-    counts = np.full(4000, 100)
-    noisy = noisy_counts("x", counts, Budget(0.5), mechanism="laplace", noise=noise, ledger=ledger)
+    noisy = asked(np.full(4000, 3), ledger, seed=3)
     # 5 standard errors of the mean absolute value of 4,000 Laplace draws
-    assert np.abs(noisy - 100).mean() == pytest.approx(scale, rel=0.08)
+    assert np.abs(noisy - 3).mean() == pytest.approx(scale, rel=0.08)
+    with pytest.raises(BudgetError):
+        asked(np.array([1, 2]), ledger, name="y")
+    assert [spend.what for spend in ledger.spends] == ["x"]

@@ -15,7 +15,7 @@ from copula_shirley import Column, CopulaShirley, PrivacyWarning, Schema, Settin
 from copula_shirley.evaluation import kolmogorov_smirnov
 from copula_shirley.experiments import load_dataset
 from copula_shirley.generator import generator_of, sampling_rng
-from copula_shirley.privacy.mechanisms import MECHANISMS
+from copula_shirley.privacy.noise import MECHANISMS
 
 FAST = ["indep", "gaussian"]
 
