@@ -16,6 +16,7 @@ from copula_shirley import Ledger, Schema
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Choice, Query
 from copula_shirley.measure.transcript import Answer
+from copula_shirley.privacy.noise import Exactness, NoiseFacts
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.rows.memory import MemoryRows
 
@@ -24,7 +25,7 @@ from copula_shirley.rows.memory import MemoryRows
 def measured_by(kind: Callable[..., Curator]) -> Iterator[None]:
     """Fits inside are driven by another kind of ``Curator``."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PrivateVine, "curator_class", kind)
+        patch.setattr(PrivateVine, "curator_class", staticmethod(kind))
         yield
 
 
@@ -113,7 +114,7 @@ def _plain(value: Any) -> Any:
 class Spy:
     """A source without noise that writes down what it was to protect, and how."""
 
-    label, seeded = "none", True
+    facts = NoiseFacts("no noise", Exactness.REPLAYED)
 
     def __init__(self, choices: Sequence[int] = ()) -> None:
         self.calls: list[tuple[str, np.ndarray, float]] = []
