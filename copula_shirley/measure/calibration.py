@@ -1,4 +1,4 @@
-"""How much noise a share of the budget buys: public arithmetic, no rows."""
+"""How much noise a share of the budget allows: public arithmetic, no rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Price:
 
 
 class Calibration:
-    """How much noise a share of the budget buys.
+    """How much noise a share of the budget allows.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Calibration:
     unit : Sensitivity
         Of one histogram.
     failure_probability : float
-        The part of delta that is kept for discoveries.
+        The part of delta that is set aside for discoveries.
     """
 
     def __init__(
@@ -44,11 +44,9 @@ class Calibration:
         self.unit = unit
         self.failure_probability = failure_probability
         self.zcdp = budget is not None and budget.delta > 0
-        self.total = 0.0
-        if budget is not None:
-            self.total = budget.epsilon
-            if self.zcdp:
-                self.total = rho_of(budget.epsilon, budget.delta - failure_probability)
+        self.total = 0.0 if budget is None else budget.epsilon
+        if budget is not None and self.zcdp:
+            self.total = rho_of(budget.epsilon, budget.delta - failure_probability)
 
     @property
     def gaussian(self) -> bool:
@@ -64,21 +62,16 @@ class Calibration:
         return Price(mechanism, query.share * self.total, failing)
 
     def scale(self, share: float, count: int, *, distances: bool = False) -> float:
-        """Parameter of the noise when ``count`` tables (or distances) share ``share``."""
-        if self.budget is None:
-            return 0.0
-        cost = share * self.total
-        if self.zcdp:
-            each = self.unit.l1 if distances else self.unit.l2
-            return each * math.sqrt(count / (2 * cost))
-        return self.unit.l1 * count / cost
+        """Parameter of the noise when ``count`` tables (or distances) cost ``share`` together."""
+        reach = Sensitivity(self.unit.l1, self.unit.l1) if distances else self.unit
+        return self.scale_of(share, reach, count)
 
-    def scale_of(self, share: float, reach: Sensitivity) -> float:
-        """Parameter of the noise on numbers that one unit changes by so much."""
+    def scale_of(self, share: float, reach: Sensitivity, count: int = 1) -> float:
+        """Parameter of the noise on ``count`` answers if one unit changes each by ``reach``."""
         if self.budget is None:
             return 0.0
         cost = share * self.total
-        return reach.l2 * math.sqrt(1 / (2 * cost)) if self.zcdp else reach.l1 / cost
+        return reach.l2 * math.sqrt(count / (2 * cost)) if self.zcdp else reach.l1 * count / cost
 
     def sigma(self, share: float, count: int, *, distances: bool = False) -> float:
         """Standard deviation of the noise of ``scale``."""
@@ -120,7 +113,7 @@ class Calibration:
         return rows + 1 + math.ceil(self.scale(share, count) * -float(scipy.special.ndtri(chance)))
 
     def choice_scale(self, share: float, count: int, reach: float | None = None) -> float:
-        """Parameter of each of ``count`` exponential mechanisms: chances go by exp(score/it).
+        """Parameter of each of ``count`` exponential mechanisms: chances go by exp(score / scale).
 
         One unit changes each score by ``reach`` at the most; by default as a distance.
         """

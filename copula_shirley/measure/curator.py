@@ -28,6 +28,7 @@ above holds, so it holds on average.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,6 @@ from copula_shirley.measure.queries import (
     Distances,
     Numbers,
     Query,
-    Statistic,
     Tables,
 )
 from copula_shirley.measure.transcript import Answer, Transcript
@@ -56,7 +56,7 @@ class Curator:
     Parameters
     ----------
     rows : Rows
-        Who holds the rows; of statistics, in memory.
+        Who holds the rows; for statistics, in memory.
     ledger : Ledger
         Charged before rows are looked at, and told where the noise comes from.
     source : NoiseSource or None
@@ -64,9 +64,9 @@ class Curator:
     calibration : Calibration, optional
         By default that of the ledger's budget.
     transcript : Transcript, optional
-        To be written on.
+        An earlier one, which goes on here.
     part : str
-        Which rows of the ledger these are.
+        The name in the ledger of these rows.
     """
 
     def __init__(
@@ -97,30 +97,6 @@ class Curator:
         self.transcript.add(query, answer)
         return answer
 
-    def _answer(self, query: Query) -> Answer:
-        count, known = len(query.cell_maps), self.calibration
-        if isinstance(query, Choice):
-            return Answer([self._chosen(query)], 0.0)
-        if isinstance(query, Best):
-            return Answer([self._best(query.cell_maps[0], query.share)], 0.0)
-        if isinstance(query, Discovery):
-            return self._discovered(query)
-        if isinstance(query, Distances):
-            scale = known.scale(query.share, count, distances=True)
-            return Answer([self._noisy(self._gaps(query), scale)], known.deviation(scale))
-        if isinstance(query, Tables):
-            scale = known.scale(query.share, count)
-            tables = [
-                self._noisy(self._rows.count(cell_map), scale) for cell_map in query.cell_maps
-            ]
-            return Answer(tables, known.deviation(scale))
-        if isinstance(query, Numbers):
-            (statistic,) = query.cell_maps
-            scale = known.scale_of(query.share, statistic.reach)
-            numbers = self._noisy(statistic.numbers(self._rows), scale)
-            return Answer([numbers], known.deviation(scale))
-        raise SettingError(f"query ({type(query).__name__}) must be one of copula_shirley.measure")
-
     def _charge(self, query: Query) -> None:
         stage, what = query.stage, query.in_words
         if self.calibration.budget is None:
@@ -130,11 +106,30 @@ class Curator:
         charge = self._ledger.charge_rho if self._ledger.zcdp else self._ledger.charge
         charge(stage, what, price.mechanism, price.cost, price.delta, self._part)
 
-    def _gaps(self, query: Distances | Choice) -> Integers:
-        again = isinstance(query, Choice)  # which comes in batches
-        counts = (self._rows.count(one, again=again) for one in query.cell_maps)
-        gaps = [np.abs(own - g).sum() for own, g in zip(counts, query.guesses, strict=True)]
-        return np.array(gaps, dtype=np.int64)
+    def _answer(self, query: Query) -> Answer:
+        known, share = self.calibration, query.share
+        exact: Iterable[Integers]
+        match query:
+            case Tables(cell_maps=maps):
+                exact = (self._rows.count(cell_map) for cell_map in maps)
+                scale = known.scale(share, len(maps))
+            case Distances(cell_maps=maps):
+                exact = [self._gaps(query)]
+                scale = known.scale(share, len(maps), distances=True)
+            case Numbers(cell_maps=[statistic]):
+                exact = [statistic.numbers(self._rows)]
+                scale = known.scale_of(share, statistic.reach)
+            case Discovery():
+                return self._discovered(query)
+            case Choice():
+                merits = self._gaps(query) - query.handicaps
+                return self._chosen(merits, share, query.count)
+            case Best(cell_maps=[scores]):
+                return self._chosen(scores.numbers(self._rows), share, 1, scores.reach.l1)
+            case _:
+                name = type(query).__name__
+                raise SettingError(f"query ({name}) must be one of copula_shirley.measure")
+        return Answer([self._noisy(counts, scale) for counts in exact], known.deviation(scale))
 
     def _noisy(self, counts: Integers, scale: float) -> Integers:
         if self._source is None:
@@ -142,41 +137,46 @@ class Curator:
         draw = self._source.gaussian if self.calibration.gaussian else self._source.laplace
         return draw(counts, scale)
 
+    def _gaps(self, query: Distances | Choice) -> Integers:
+        again = isinstance(query, Choice)  # which comes in batches
+        counts = (self._rows.count(one, again=again) for one in query.cell_maps)
+        gaps = [np.abs(own - g).sum() for own, g in zip(counts, query.guesses, strict=True)]
+        return np.array(gaps, dtype=np.int64)
+
     def _discovered(self, query: Discovery) -> Answer:
-        """Categories above the threshold in an order of their own, and their noisy counts."""
+        """Categories above the threshold, and their noisy counts.
+
+        Their order follows from their names; the count of missing values comes last.
+        """
         count, known = len(query.cell_maps), self.calibration
+        scale = known.scale(query.share, count)
         tallies = [self._tally(label_map) for label_map in query.cell_maps]
         if self._source is None:
-            values = [np.array(list(tally.values()), dtype=np.int64) for tally in tallies]
-            return Answer(values, 0.0, [[x for _, x in tally][:-1] for tally in tallies])
-        least = known.threshold(query.share, count, self._ledger.rows_per_unit)
-        scale = known.scale(query.share, count)
-        released = self._source.discover(tallies, scale, least, gaussian=known.gaussian)
-        values, labels = [found for found, _ in released], [names for _, names in released]
+            found = [
+                (np.array(list(tally.values()), dtype=np.int64), [label for _, label in tally][:-1])
+                for tally in tallies
+            ]
+        else:
+            least = known.threshold(query.share, count, self._ledger.rows_per_unit)
+            found = self._source.discover(tallies, scale, least, gaussian=known.gaussian)
+        values, labels = map(list, zip(*found, strict=True))
         return Answer(values, known.deviation(scale), labels)
 
     def _tally(self, label_map: LabelMap) -> dict[tuple[str, Any], int]:
-        """How often each category occurs, in an order of their own; missing values last."""
         tally = self._rows.tally(label_map)
         missing = tally.pop(ABSENT)
         ordered = sorted(tally, key=lambda pair: (pair[0], str(pair[1])))
         return {**{pair: tally[pair] for pair in ordered}, ABSENT: missing}
 
-    def _chosen(self, query: Choice) -> Integers:
+    def _chosen(
+        self, merits: Integers, share: float, count: int, reach: float | None = None
+    ) -> Answer:
         """Positions, the best first; each step leaves out what was chosen before."""
-        merits = self._gaps(query) - query.handicaps
         if self._source is None:
-            return np.argsort(-merits, kind="stable")[: query.count].astype(np.int64)
-        scale = self.calibration.choice_scale(query.share, query.count)
-        left = list(range(len(merits)))
-        chosen = np.empty(query.count, dtype=np.int64)
-        for i in range(query.count):
+            chosen = np.argsort(-merits, kind="stable")[:count]
+            return Answer([chosen.astype(np.int64)], 0.0)
+        scale = self.calibration.choice_scale(share, count, reach)
+        left, chosen = list(range(len(merits))), np.empty(count, dtype=np.int64)
+        for i in range(count):
             chosen[i] = left.pop(self._source.choose(merits[left], scale))
-        return chosen
-
-    def _best(self, scores: Statistic, share: float) -> Integers:
-        merits = scores.numbers(self._rows)
-        if self._source is None:
-            return np.array([np.argmax(merits)], dtype=np.int64)
-        scale = self.calibration.choice_scale(share, 1, scores.reach.l1)
-        return np.array([self._source.choose(merits, scale)], dtype=np.int64)
+        return Answer([chosen], 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator as Coroutine
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from copula_shirley.privacy.ledger import Sensitivity
 from copula_shirley.rows.rows import CellMap, Integers, LabelMap, Named
@@ -28,25 +28,24 @@ class Statistic(Named, Protocol):
         """The most by which one unit changes all numbers together; of scores, each of them."""
         ...
 
-    def numbers(self, rows: Any) -> Integers:
-        """The numbers."""
-        ...
+    def numbers(self, rows: Any) -> Integers: ...
 
 
 @dataclass(frozen=True)
 class Query:
     """What is asked, and the share of the budget that it may cost."""
 
+    #: What stands in the ledger, about so many cell maps.
+    words: ClassVar[str] = "{} tables"
     stage: str
     cell_maps: Sequence[Any]
     share: float
-    #: What stands in the ledger; by default how many tables there are.
+    #: Stands in the ledger in place of ``words``.
     what: str = field(default="", kw_only=True)
 
     @property
     def in_words(self) -> str:
-        """What is asked, for the ledger."""
-        return self.what or f"{len(self.cell_maps)} tables"
+        return self.what or self.words.format(len(self.cell_maps))
 
 
 @dataclass(frozen=True)
@@ -60,25 +59,17 @@ class Tables(Query):
 class Discovery(Query):
     """The categories of several columns that more than a few units have."""
 
+    words: ClassVar[str] = "categories of {} columns"
     cell_maps: Sequence[LabelMap]
-
-    @property
-    def in_words(self) -> str:
-        """What is asked, for the ledger."""
-        return self.what or f"categories of {len(self.cell_maps)} columns"
 
 
 @dataclass(frozen=True)
 class Distances(Query):
     """L1 distances of several tables to public tables of whole numbers."""
 
+    words: ClassVar[str] = "{} distances"
     cell_maps: Sequence[CellMap]
     guesses: Sequence[Integers]
-
-    @property
-    def in_words(self) -> str:
-        """What is asked, for the ledger."""
-        return self.what or f"{len(self.cell_maps)} distances"
 
 
 @dataclass(frozen=True)
@@ -92,7 +83,6 @@ class Choice(Query):
 
     @property
     def in_words(self) -> str:
-        """What is asked, for the ledger."""
         return self.what or f"{self.count} of {len(self.cell_maps)} tables"
 
 

@@ -1,15 +1,16 @@
-"""Every noisy answer about the rows, and how an algorithm is driven by them.
+"""Every noisy answer about the rows, and how an algorithm is driven by answers.
 
-``run`` drives an algorithm with answers about rows; ``replay`` drives it with the answers of a
-transcript and gives the same model bit for bit.
+``run`` drives an algorithm; ``replay`` drives it with the answers of a transcript, which gives the
+same model bit for bit.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,27 +72,43 @@ class Transcript:
         """The transcript that ``state`` gave."""
         transcript = cls()
         for i, about in enumerate(queries):
-            _check_about(about)
-            values = [arrays[f"answer_{i}_{j}"] for j in range(about["tables"])]
-            transcript.answers.append(Answer(values, float(about["sigma"]), about["labels"]))
+            try:
+                entry = msgspec.convert(about, _Entry)
+            except msgspec.ValidationError as error:
+                raise ArtefactError(f"a query of the transcript is not readable: {error}") from None
+            values = [arrays[f"answer_{i}_{j}"] for j in range(entry.tables)]
+            transcript.answers.append(Answer(values, entry.sigma, entry.labels))
             transcript.queries.append({k: v for k, v in about.items() if k != "tables"})
         return transcript
 
 
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class _Entry(msgspec.Struct):
+    """What a file says of a query; ``Transcript.add`` writes it."""
+
+    kind: str
+    stage: str
+    share: NotNegative
+    sigma: NotNegative
+    what: list[list[str]]
+    labels: list[list[str | int | float | bool]]
+    tables: Annotated[int, msgspec.Meta(ge=0, le=MOST_MEMBERS)]
+
+
 class Answerer(Protocol):
-    """Whoever answers queries: a curator, or a test."""
+    """Whoever answers queries: a curator, a transcript, a plan, or a test."""
 
-    def answer(self, query: Query) -> Answer:
-        """Answer one query."""
-        ...
+    def answer(self, query: Query) -> Answer: ...
 
 
-def run(asking: Queries[T], curator: Answerer) -> T:
-    """Drive an algorithm with answers about rows."""
+def run(asking: Queries[T], answerer: Answerer) -> T:
+    """Drive an algorithm with answers."""
     try:
         query = next(asking)
         while True:
-            query = asking.send(curator.answer(query))
+            query = asking.send(answerer.answer(query))
     except StopIteration as end:
         result: T = end.value
         return result
@@ -102,57 +119,55 @@ def replay(asking: Queries[T], transcript: Transcript, start: int = 0) -> tuple[
 
     Returns its result and the position of the first answer that it did not ask for.
     """
-    position = start
-    try:
-        query = next(asking)
-        while position < len(transcript.answers):
-            about, answer = transcript.queries[position], transcript.answers[position]
-            if about["kind"] != type(query).__name__ or about["stage"] != query.stage:
-                raise ArtefactError("the transcript does not belong to these settings")
-            _check_answer(query, about, answer)
-            position += 1
-            query = asking.send(answer)
-    except StopIteration as end:
-        result: T = end.value
-        return result, position
-    raise ArtefactError(
-        "the transcript ends before the model is complete: it was cut, or made by another version "
-        "of copula-shirley, whose models must be fitted again"
-    )
+    replayed = Replay(transcript, start)
+    return run(asking, replayed), replayed.position
 
 
-def _check_about(about: Any) -> None:
-    """Refuse an entry of a transcript that is not of the types that ``Transcript.add`` writes."""
-    numbers = [about["share"], about["sigma"]]
-    if any(type(number) not in (int, float) or not number >= 0 for number in numbers):
-        raise ArtefactError("share and sigma of a query must be numbers, 0 or more")
-    if type(about["tables"]) is not int or not 0 <= about["tables"] <= MOST_MEMBERS:
-        raise ArtefactError("a query must say how many tables it has")
-    for labels in about["labels"]:
-        if not all(isinstance(label, str | int | float | bool) for label in labels):
-            raise ArtefactError("labels of a query must be texts or numbers")
+@dataclass
+class Replay:
+    """Answers queries with those of a transcript, in order, each of which must fit."""
+
+    transcript: Transcript
+    position: int = 0
+
+    def answer(self, query: Query) -> Answer:
+        if self.position == len(self.transcript.answers):
+            raise ArtefactError(
+                "the transcript ends before the model is complete: it was cut, or made by another "
+                "version of copula-shirley, whose models must be fitted again"
+            )
+        about = self.transcript.queries[self.position]
+        answer = self.transcript.answers[self.position]
+        self.position += 1
+        if about["kind"] != type(query).__name__ or about["stage"] != query.stage:
+            raise ArtefactError("the transcript does not belong to these settings")
+        fits = about["what"] == [list(key.names) for key in query.cell_maps]
+        fits = fits and math.isclose(about["share"], query.share, rel_tol=1e-9)
+        if not fits or not _fits(query, answer):
+            raise ArtefactError(
+                f"an answer of the transcript does not fit its query ({query.stage})"
+            )
+        return answer
 
 
-def _check_answer(query: Query, about: dict[str, Any], answer: Answer) -> None:
-    """Refuse an answer that cannot be one to this query."""
-    count = len(query.cell_maps)
-    fits = about["what"] == [list(key.names) for key in query.cell_maps]
-    fits = fits and math.isclose(about["share"], query.share, rel_tol=1e-9)
-    values = answer.values
+def _fits(query: Query, answer: Answer) -> bool:
+    """Whether an answer has the shape of one to this query."""
+    count, values = len(query.cell_maps), answer.values
+    shapes: list[tuple[int, ...]] = [(count,)]
     if isinstance(query, Tables):
         shapes = [tuple(key.shape) for key in query.cell_maps]
-        fits = fits and len(values) == count and all(map(counts, values, shapes))
     elif isinstance(query, Discovery):
-        sizes = [(len(labels) + 1,) for labels in answer.labels]
-        fits = fits and len(values) == len(sizes) == count and all(map(counts, values, sizes))
+        shapes = [(len(labels) + 1,) for labels in answer.labels]
+        if len(shapes) != count:
+            return False
     elif isinstance(query, Choice):
-        fits = fits and len(values) == 1 and counts(values[0], (query.count,))
-        chosen = set(values[0].tolist()) if fits else set()
-        fits = fits and len(chosen) == query.count and chosen <= set(range(count))
-    else:
-        fits = fits and len(values) == 1 and counts(values[0], (count,))
-    if not fits:
-        raise ArtefactError(f"an answer of the transcript does not fit its query ({query.stage})")
+        shapes = [(query.count,)]
+    if len(values) != len(shapes) or not all(map(counts, values, shapes)):
+        return False
+    if not isinstance(query, Choice):
+        return True
+    chosen = set(values[0].tolist())
+    return len(chosen) == query.count and chosen <= set(range(count))
 
 
 def counts(values: Any, shape: tuple[int, ...]) -> bool:

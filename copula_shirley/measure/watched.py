@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,36 +19,30 @@ from copula_shirley.measure.queries import Query
 from copula_shirley.measure.transcript import Answer
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import NoiseSource
-from copula_shirley.privacy.recording import Player, Question, Recorder, Tape
-
-Wrap = Callable[[NoiseSource, Ledger], NoiseSource]
+from copula_shirley.privacy.recording import Player, Question, Recorder, Recording
 
 
 @contextmanager
-def recorded(generator: Any, *, refused: int | None = None) -> Iterator[Tape]:
-    """Fits of this generator inside are written to a tape.
-
-    Parameters
-    ----------
-    generator : Generator
-    refused : int, optional
-        The spend of this number (from 0) is refused as if the budget were empty.
-    """
-    tape = Tape()
-    with _watched(generator, tape, lambda s, ledger: Recorder(s, tape, ledger), refused):
-        yield tape
+def recorded(generator: Any, *, refused: int | None = None) -> Iterator[Recording]:
+    """Record fits of this generator inside; the spend of number ``refused`` (from 0) is refused."""
+    recording = Recording()
+    with _watched(generator, recording, partial(Recorder, recording=recording), refused):
+        yield recording
 
 
 @contextmanager
-def replayed(generator: Any, played: Tape) -> Iterator[Tape]:
-    """Fits of this generator inside get the noisy answers of a tape, whatever their rows are."""
-    tape = Tape()
-    with _watched(generator, tape, lambda s, ledger: Player(s, tape, ledger, played), None):
-        yield tape
+def replayed(generator: Any, played: Recording) -> Iterator[Recording]:
+    """Tell fits of this generator inside the noisy answers of a recording, whatever their rows."""
+    recording = Recording()
+    player = partial(Player, recording=recording, played=played)
+    with _watched(generator, recording, player, None):
+        yield recording
 
 
 @contextmanager
-def _watched(generator: Any, tape: Tape, wrap: Wrap, refused: int | None) -> Iterator[None]:
+def _watched(
+    generator: Any, recording: Recording, wrap: Callable[..., NoiseSource], refused: int | None
+) -> Iterator[None]:
     base = getattr(generator, "curator_class", None)
     if base is None:  # it does not ask through a curator, so nothing can be seen
         yield
@@ -61,11 +56,11 @@ def _watched(generator: Any, tape: Tape, wrap: Wrap, refused: int | None) -> Ite
             if ledger not in ledgers:
                 ledgers.append(ledger)
                 _refuse(ledger, refused)
-            wrapped = None if source is None else wrap(source, ledger)
+            wrapped = None if source is None else wrap(source, ledger=ledger)
             super().__init__(rows, ledger, wrapped, *rest, **named)
 
         def answer(self, query: Query) -> Answer:
-            tape.events.append(Question(plain(query), query, self._rows))
+            recording.events.append(Question(plain(query), query, self._rows))
             return super().answer(query)  # type: ignore[no-any-return]
 
     generator.curator_class = Watched
@@ -74,7 +69,7 @@ def _watched(generator: Any, tape: Tape, wrap: Wrap, refused: int | None) -> Ite
     finally:
         del generator.curator_class
         for ledger in ledgers:
-            tape.read(ledger)
+            recording.read(ledger)
 
 
 def _refuse(ledger: Ledger, number: int | None) -> None:
@@ -88,13 +83,12 @@ def _refuse(ledger: Ledger, number: int | None) -> None:
 
         return charged
 
-    if number is not None:
-        ledger.charge = refusing(ledger.charge)  # type: ignore[method-assign]
-        ledger.charge_rho = refusing(ledger.charge_rho)  # type: ignore[method-assign]
+    for name in ("charge", "charge_rho"):
+        setattr(ledger, name, refusing(getattr(ledger, name)))
 
 
 def plain(value: Any) -> Any:
-    """A query as plain values; fields that are not compared are memories of answers."""
+    """A query as plain values; fields that are not compared are caches of answers."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if dataclasses.is_dataclass(value):

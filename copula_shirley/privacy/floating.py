@@ -66,7 +66,6 @@ class DiffprivlibNoise(NoiseSource):
         self.facts = NoiseFacts("diffprivlib", Exactness.FLOATING, seeded=rng is not None)
 
     def laplace(self, counts: Integers, scale: float) -> FloatArray:
-        """Add Laplace noise, or geometric noise."""
         check_scale(scale)
         if self._geometric:
             mechanism = Geometric(epsilon=1 / scale, random_state=self._state)
@@ -75,7 +74,6 @@ class DiffprivlibNoise(NoiseSource):
         return self._each(mechanism, counts)
 
     def gaussian(self, counts: Integers, scale: float) -> FloatArray:
-        """Add Gaussian noise."""
         check_scale(scale)
         return self._each(_Gaussian(scale, self._state), counts)
 

@@ -43,24 +43,16 @@ class Exactness(StrEnum):
 
 @dataclass(frozen=True)
 class NoiseFacts:
-    """What is known of the noise of a fit.
+    """What is known of the noise of a fit."""
 
-    Parameters
-    ----------
-    library : str
-        Which code draws it.
-    exactness : Exactness
-    seeded : bool
-        Whether the noise can be drawn again by whoever knows the seed.
-    """
-
+    #: Which code draws it.
     library: str
     exactness: Exactness
+    #: Whether the noise can be drawn again by whoever knows the seed.
     seeded: bool = False
 
     @property
     def for_release(self) -> bool:
-        """Whether the noise holds what a proof needs."""
         return self.exactness is Exactness.EXACT and not self.seeded
 
     def __str__(self) -> str:
@@ -123,53 +115,38 @@ class SecureNoise(NoiseSource):
         self.facts = NoiseFacts(f"OpenDP {version('opendp')}", Exactness.EXACT)
 
     def gaussian(self, counts: Integers, scale: float) -> Integers:
-        """Add discrete Gaussian noise."""
-        check_scale(scale)
-        return self._add(_secure_gaussian(scale), counts)
+        return self._add("gaussian", counts, scale)
 
     def laplace(self, counts: Integers, scale: float) -> Integers:
-        """Add discrete Laplace noise."""
-        check_scale(scale)
-        return self._add(_secure_laplace(scale), counts)
+        return self._add("laplace", counts, scale)
 
     def choose(self, scores: Integers, scale: float) -> int:
         """The exponential mechanism; whole numbers below 2^53 are exact as OpenDP's floats."""
-        check_scale(scale)
-        return int(_secure_choice(scale)(np.asarray(scores, dtype=float).tolist()))
+        return int(_opendp("choose", scale)(np.asarray(scores, dtype=float).tolist()))
 
     @staticmethod
-    def _add(mechanism: Any, counts: Integers) -> Integers:
-        flat = [int(count) for count in np.ravel(counts)]
-        return np.array(mechanism(flat), dtype=np.int64).reshape(np.shape(counts))
+    def _add(kind: str, counts: Integers, scale: float) -> Integers:
+        noisy = _opendp(kind, scale)([int(count) for count in np.ravel(counts)])
+        return np.array(noisy, dtype=np.int64).reshape(np.shape(counts))
 
 
-def _opendp() -> Any:
+@lru_cache(256)
+def _opendp(kind: str, scale: float) -> Any:
+    """A mechanism of OpenDP."""
     import opendp.prelude as dp  # noqa: PLC0415  (slow to import, and only releases need it)
 
+    check_scale(scale)
     dp.enable_features("contrib")
-    return dp
-
-
-@lru_cache(64)
-def _secure_gaussian(sigma: float) -> Any:
-    dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T=float)
-    return dp.m.make_gaussian(*space, scale=sigma)
-
-
-@lru_cache(64)
-def _secure_laplace(scale: float) -> Any:
-    dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-    return dp.m.make_laplace(*space, scale=scale)
-
-
-@lru_cache(64)
-def _secure_choice(scale: float) -> Any:
-    dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
-    # under zCDP this is Gumbel noise and so the exponential mechanism
-    return dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
+    if kind == "choose":
+        numbers = dp.vector_domain(dp.atom_domain(T=float, nan=False))
+        # under zCDP this is Gumbel noise and so the exponential mechanism
+        return dp.m.make_noisy_max(
+            numbers, dp.linf_distance(T=float), dp.zero_concentrated_divergence(), scale=scale
+        )
+    whole = dp.vector_domain(dp.atom_domain(T="i64"))
+    if kind == "gaussian":
+        return dp.m.make_gaussian(whole, dp.l2_distance(T=float), scale=scale)
+    return dp.m.make_laplace(whole, dp.l1_distance(T="i64"), scale=scale)
 
 
 class SeededNoise(NoiseSource):
@@ -189,7 +166,6 @@ class SeededNoise(NoiseSource):
         self.bit_generator = rng.bit_generator
 
     def gaussian(self, counts: Integers, scale: float) -> Integers:
-        """Add discrete Gaussian noise, from the table of its probabilities."""
         check_scale(scale)
         shape = np.shape(counts)
         if scale > LARGEST_TABLE:  # the table is then as good as the bell curve, rounded
@@ -200,16 +176,14 @@ class SeededNoise(NoiseSource):
         return np.asarray(counts + noise.astype(np.int64))
 
     def laplace(self, counts: Integers, scale: float) -> Integers:
-        """Add discrete Laplace noise: the difference of two geometric variables."""
-        check_scale(scale)
+        check_scale(scale)  # discrete Laplace noise is a difference of two geometric variables
         stop, shape = -np.expm1(-1.0 / scale), np.shape(counts)
         return np.asarray(
             counts + self._rng.geometric(stop, shape) - self._rng.geometric(stop, shape)
         )
 
     def choose(self, scores: Integers, scale: float) -> int:
-        """The exponential mechanism, as the largest score with Gumbel noise."""
-        check_scale(scale)
+        check_scale(scale)  # the largest score with Gumbel noise
         merits = np.asarray(scores, dtype=float)
         return int(np.argmax(merits / scale + self._rng.gumbel(size=len(merits))))
 

@@ -5,21 +5,23 @@ answers about the rows. Then nothing but those answers may depend on the rows: a
 table that is *told the same noisy answers* must ask for the same noise in the same order, write
 the same ledger, store the same model and draw the same rows. Whatever differs was learnt from the
 rows past the noise. (That holds for every pair of tables for which the public facts are the same,
-neighbours or not; how much noise neighbours need is another question, which the true values on the
-tape answer, since they and the scale of the noise give the cost of a pair of tables.)
+neighbours or not. How much noise neighbours need is another question: the recorded true values
+answer it, since they and the scale of the noise give the cost of a pair of tables.)
 
-``Recorder`` wraps a source of noise and notes its draws on a ``Tape``; ``Player`` gives the answers
-of an earlier tape. A tape keeps the true values, so it is as private as the rows, and a replayed
-answer is no noise at all. So the facts of both say ``REPLAYED``, and a ledger that was told of them
-proves nothing, in every file and card made of it. ``copula_shirley.measure.watched`` fits a
-generator with a wrapped source.
+``Recorder`` wraps a source of noise and notes its draws in a ``Recording``; ``Player`` gives the
+answers of an earlier one. A recording holds the true values, so it is as private as the rows, and a
+replayed answer is no noise at all. So the facts of both say ``REPLAYED``, and a ledger that was
+told of them proves nothing, in every file and card made of it. ``copula_shirley.measure.watched``
+fits a generator with a wrapped source.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +31,7 @@ from copula_shirley.privacy.noise import Exactness, Integers, NoiseFacts, NoiseS
 
 
 class ReplayError(RuntimeError):
-    """A fit asked for other noise than the one on the tape."""
+    """A fit asked for other noise than the recorded one."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,7 +61,7 @@ class Request:
     shape: Any
     scale: float
     true: Any
-    answer: Any
+    answer: Any = None
     #: Noisy count from which a category is released; of a discovery only.
     least: int | None = None
 
@@ -69,102 +71,86 @@ class Request:
 
     def same_draw(self, other: Request) -> bool:
         """Whether the same noise was asked for, whatever it is added to."""
-        return (self.kind, self.shape, self.scale, self.least) == (
-            other.kind,
-            other.shape,
-            other.scale,
-            other.least,
-        )
+        draws = [(one.kind, one.shape, one.scale, one.least) for one in (self, other)]
+        return draws[0] == draws[1]
 
 
-Event = Charge | Question | Request
+Event = TypeVar("Event", Charge, Question, Request)
 
 
 @dataclasses.dataclass
-class Tape:
+class Recording:
     """Everything that happened, in order."""
 
-    events: list[Event] = dataclasses.field(default_factory=list)
+    events: list[Charge | Question | Request] = dataclasses.field(default_factory=list)
     #: The first point at which a replay asked for something else.
     departure: str | None = None
 
     @property
     def requests(self) -> list[Request]:
-        """Draws of noise, in order."""
-        return [event for event in self.events if isinstance(event, Request)]
+        return self._of(Request)
 
     @property
     def charges(self) -> list[Charge]:
-        """Spends, in order."""
-        return [event for event in self.events if isinstance(event, Charge)]
+        return self._of(Charge)
 
     @property
     def questions(self) -> list[Question]:
-        """What was asked, in order."""
-        return [event for event in self.events if isinstance(event, Question)]
+        return self._of(Question)
+
+    def _of(self, kind: type[Event]) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kind)]
 
     def read(self, ledger: Ledger) -> None:
-        """Note the spends that the ledger has and the tape has not."""
+        """Note the spends of the ledger that are not in the recording yet."""
         self.events += [Charge(spend) for spend in ledger.spends[len(self.charges) :]]
 
 
 class Recorder(NoiseSource):
-    """A source whose draws are written to a tape, each after the charges made before it."""
+    """A source whose draws are recorded, each after the charges made before it."""
 
-    def __init__(self, source: NoiseSource, tape: Tape, ledger: Ledger) -> None:
+    def __init__(self, source: NoiseSource, recording: Recording, ledger: Ledger) -> None:
         self.source = source
-        self.tape = tape
+        self.recording = recording
         self.ledger = ledger
         self.bit_generator = source.bit_generator
         inner = source.facts
         self.facts = NoiseFacts(inner.library, Exactness.REPLAYED, inner.seeded)
 
     def laplace(self, counts: Integers, scale: float) -> NDArray[Any]:
-        """Laplace noise of the source."""
-        return np.asarray(
-            self._told("laplace", counts, scale, lambda: self.source.laplace(counts, scale))
-        )
+        draw = partial(self.source.laplace, counts, scale)
+        return np.asarray(self._told("laplace", counts, scale, draw))
 
     def gaussian(self, counts: Integers, scale: float) -> NDArray[Any]:
-        """Gaussian noise of the source."""
-        return np.asarray(
-            self._told("gaussian", counts, scale, lambda: self.source.gaussian(counts, scale))
-        )
+        draw = partial(self.source.gaussian, counts, scale)
+        return np.asarray(self._told("gaussian", counts, scale, draw))
 
     def choose(self, scores: Integers, scale: float) -> int:
-        """A choice of the source."""
         merits = np.asarray(scores)
-        found: int = self._told("choose", merits, scale, lambda: self.source.choose(merits, scale))
-        return found
+        draw = partial(self.source.choose, merits, scale)
+        return int(self._told("choose", merits, scale, draw))
 
     def discover(
         self, tallies: Sequence[Tally], scale: float, least: int, *, gaussian: bool
     ) -> list[tuple[Integers, list[Any]]]:
-        """A discovery of the source, as one answer."""
-
-        def draw() -> Any:
-            return self.source.discover(tallies, scale, least, gaussian=gaussian)
-
+        draw = partial(self.source.discover, tallies, scale, least, gaussian=gaussian)
         found: list[tuple[Integers, list[Any]]] = self._told(
             "discover", tallies, scale, draw, least
         )
         return found
 
     def _told(
-        self,
-        kind: str,
-        true: Any,
-        scale: float,
-        draw: Callable[[], Any],
-        least: int | None = None,
+        self, kind: str, true: Any, scale: float, draw: Callable[[], Any], least: int | None = None
     ) -> Any:
         """Note a draw, and give back its answer."""
-        self.tape.read(self.ledger)
-        private = np.array(true, dtype=float) if isinstance(true, np.ndarray) else list(true)
-        shape = np.shape(true) if isinstance(true, np.ndarray) else len(true)
-        request = Request(self.source, kind, shape, float(scale), private, None, least)
+        self.recording.read(self.ledger)
+        counts = isinstance(true, np.ndarray)
+        private = np.array(true, dtype=float) if counts else list(true)
+        shape = np.shape(true) if counts else len(true)
+        request = Request(self.source, kind, shape, float(scale), private, least=least)
         answer = self._answer(request, draw())  # drawn in a replay too: streams go on alike
-        self.tape.events.append(dataclasses.replace(request, answer=_copy(answer)))
+        event = dataclasses.replace(request, answer=copy.copy(answer))
+        self.recording.events.append(event)
         return answer
 
     def _answer(self, request: Request, drawn: Any) -> Any:
@@ -172,25 +158,23 @@ class Recorder(NoiseSource):
 
 
 class Player(Recorder):
-    """A source that gives the answers of an earlier tape, whatever the rows are."""
+    """A source that gives the answers of an earlier recording, whatever the rows are."""
 
-    def __init__(self, source: NoiseSource, tape: Tape, ledger: Ledger, played: Tape) -> None:
-        super().__init__(source, tape, ledger)
+    def __init__(
+        self, source: NoiseSource, recording: Recording, ledger: Ledger, played: Recording
+    ) -> None:
+        super().__init__(source, recording, ledger)
         self._played = played.requests
 
     def _answer(self, request: Request, drawn: Any) -> Any:
-        number = len(self.tape.requests)
+        number = len(self.recording.requests)
         if number >= len(self._played):
             raise self._depart(f"noise is asked for more than {len(self._played)} times")
         first = self._played[number]
         if not request.same_draw(first):
             raise self._depart(f"draw {number + 1} is {request}, it was {first}")
-        return _copy(first.answer)
+        return copy.copy(first.answer)
 
     def _depart(self, text: str) -> ReplayError:
-        self.tape.departure = self.tape.departure or text
+        self.recording.departure = self.recording.departure or text
         return ReplayError(text)
-
-
-def _copy(answer: Any) -> Any:
-    return answer.copy() if isinstance(answer, np.ndarray) else answer

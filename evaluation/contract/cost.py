@@ -1,4 +1,4 @@
-"""What a pair of neighbours costs, from the true values and the scales on two tapes.
+"""What a pair of neighbours costs, from the true values and the scales on two recordings.
 
 First principles, and not the ledger's arithmetic. With d the difference of what the noise protects:
 Laplace noise costs epsilon = |d|_1 / scale. A choice whose chances grow as exp(score / scale)
@@ -18,13 +18,13 @@ import numpy as np
 from scipy.special import logsumexp as log_sum
 
 from copula_shirley.evaluation.audit.bounds import gaussian_delta
-from copula_shirley.privacy.recording import Charge, Request, Tape
+from copula_shirley.privacy.recording import Charge, Recording, Request
 
 #: Costs and charges are sums of floating-point numbers.
 SLACK = 1e-6
 
 
-def excess(record: Tape, again: Tape, ledger: Any) -> str | None:
+def excess(record: Recording, again: Recording, ledger: Any) -> str | None:
     """Say which charge the pair costs more than, if one."""
     groups = _groups(record, again)
     if all(requests for _, requests in groups):
@@ -63,8 +63,10 @@ def _too_dear(spends: list[Any], drawn: list[tuple[Request, Request]], ledger: A
     return None
 
 
-def _groups(record: Tape, again: Tape) -> list[tuple[Charge, list[tuple[Request, Request]]]]:
-    """Draws of both tapes after the charge that they follow."""
+def _groups(
+    record: Recording, again: Recording
+) -> list[tuple[Charge, list[tuple[Request, Request]]]]:
+    """Draws of both recordings after the charge that they follow."""
     there = iter(again.requests)
     groups: list[tuple[Charge, list[tuple[Request, Request]]]] = []
     for event in record.events:

@@ -25,7 +25,7 @@ from copula_shirley.evaluation.contract.cost import excess
 from copula_shirley.evaluation.contract.report import NotApplicable
 from copula_shirley.evaluation.contract.subject import HINT, Subject, excuse, takes
 from copula_shirley.evaluation.contract.tables import CANARY, Case, far_table, neighbours, table_of
-from copula_shirley.privacy.recording import ReplayError, Tape
+from copula_shirley.privacy.recording import Recording, ReplayError
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Column, Schema
 
@@ -44,8 +44,8 @@ class Pair:
     what: str
     far: bool
     ledger: Any
-    record: Tape
-    again: Tape
+    record: Recording
+    again: Recording
     one: Any
     other: Any
     error: Exception | None = None
@@ -172,14 +172,14 @@ def _pair(
     subject: Subject,
     what: str,
     seed: int,
-    start: tuple[Any, Tape],
+    start: tuple[Any, Recording],
     case: Case,
     *,
     far: bool = False,
 ) -> Pair:
     one, record = start
     error: Exception | None = None
-    other, again = None, Tape()
+    other, again = None, Recording()
     try:
         other, again = subject.replayed(seed, case, record)
     except ReplayError as departure:

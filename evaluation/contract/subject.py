@@ -17,7 +17,7 @@ from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.tables import Case, town
 from copula_shirley.generator import Generator, load
 from copula_shirley.measure.watched import recorded, replayed
-from copula_shirley.privacy.recording import Tape
+from copula_shirley.privacy.recording import Recording
 from copula_shirley.schema.schema import Schema
 
 HINT = (
@@ -58,7 +58,7 @@ class Subject:
         self.case = case or town()
         self._own_case = case is not None
         self._fits: dict[Any, Any] = {}
-        self._tapes: dict[Any, tuple[Any, Tape]] = {}
+        self._tapes: dict[Any, tuple[Any, Recording]] = {}
         #: Texts of all warnings that fits raised.
         self.warned: list[str] = []
 
@@ -149,7 +149,7 @@ class Subject:
             self._fits[key] = self.fit(model, case.table, case.schema) or model
         return self._fits[key]
 
-    def taped(self, seed: int | None, case: Case, what: str) -> tuple[Any, Tape]:
+    def taped(self, seed: int | None, case: Case, what: str) -> tuple[Any, Recording]:
         """A generator that was fitted while a tape was running, and the tape."""
         key = (seed, what)
         if key not in self._tapes:
@@ -158,7 +158,7 @@ class Subject:
                 self._tapes[key] = self.fit(model, case.table, case.schema) or model, record
         return self._tapes[key]
 
-    def replayed(self, seed: int | None, case: Case, record: Tape) -> tuple[Any, Tape]:
+    def replayed(self, seed: int | None, case: Case, record: Recording) -> tuple[Any, Recording]:
         """A generator that was fitted to other rows and told the answers of a tape."""
         model = self.make(**self._seed(seed))
         with replayed(model, record) as again:

@@ -32,7 +32,7 @@ from copula_shirley.privacy.noise import (
     SecureNoise,
     SeededNoise,
 )
-from copula_shirley.privacy.recording import Player, Recorder, Tape
+from copula_shirley.privacy.recording import Player, Recorder, Recording
 
 
 class Bootstrap:
@@ -183,9 +183,9 @@ def costs(ledger: Ledger, charge: float, draw: Any, *, delta: float = 0.0) -> st
 
 def told(ledger: Ledger, pair: list[Any], draw: Any, spends: list[Any]) -> str | None:
     """What the kit says of charges and a draw on both tables of a pair."""
-    tapes: list[Tape] = []
+    tapes: list[Recording] = []
     for table in pair:
-        tape, fresh = Tape(), Ledger.from_dict(ledger.to_dict())
+        tape, fresh = Recording(), Ledger.from_dict(ledger.to_dict())
         for i, (charge, delta) in enumerate(spends):
             (fresh.charge_rho if fresh.zcdp else fresh.charge)("s", f"w{i}", "m", charge, delta)
         noise = SeededNoise(np.random.default_rng(0))

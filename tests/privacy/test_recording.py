@@ -24,7 +24,14 @@ from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes
 from copula_shirley.measure.watched import recorded, replayed
 from copula_shirley.privacy.floating import DiffprivlibNoise
 from copula_shirley.privacy.noise import Exactness, NoiseSource, SecureNoise, SeededNoise
-from copula_shirley.privacy.recording import Charge, Player, Recorder, ReplayError, Request, Tape
+from copula_shirley.privacy.recording import (
+    Charge,
+    Player,
+    Recorder,
+    Recording,
+    ReplayError,
+    Request,
+)
 
 COUNTS, OTHERS = np.array([3, 5, 8]), np.array([4, 4, 0])
 TALLY = {("str", "a"): 9, ("str", "b"): 1, ("missing", None): 2}
@@ -52,7 +59,7 @@ def test_every_answer_is_recorded_and_given_back(source: Callable[[], NoiseSourc
         chosen = noise.choose(counts, 2.0) if able else 0
         return [*(a.tolist() for a in answers), chosen, [(v.tolist(), x) for v, x in found]]
 
-    tape, again = Tape(), Tape()
+    tape, again = Recording(), Recording()
     ledger = Ledger(Budget(1.0))
     first = draws(Recorder(source(), tape, ledger), COUNTS, TALLY)
     asked = [(r.kind, r.shape, r.scale, r.least) for r in tape.requests]
@@ -66,11 +73,11 @@ def test_every_answer_is_recorded_and_given_back(source: Callable[[], NoiseSourc
 
 
 def test_a_replay_leaves_the_stream_where_the_recording_left_it() -> None:
-    tape, ledger = Tape(), Ledger(Budget(1.0))
+    tape, ledger = Recording(), Ledger(Budget(1.0))
     ends = []
     for wrap in (
         lambda s: Recorder(s, tape, ledger),
-        lambda s: Player(s, Tape(), ledger, tape),
+        lambda s: Player(s, Recording(), ledger, tape),
     ):
         generator = rng()
         wrap(SeededNoise(generator)).laplace(COUNTS, 3.0)
@@ -88,12 +95,12 @@ def test_a_replay_leaves_the_stream_where_the_recording_left_it() -> None:
 def test_other_noise_than_recorded_is_a_departure(
     counts: np.ndarray, scale: float, text: str
 ) -> None:
-    tape, again, ledger = Tape(), Tape(), Ledger(Budget(1.0))
+    tape, again, ledger = Recording(), Recording(), Ledger(Budget(1.0))
     Recorder(seeded(), tape, ledger).laplace(COUNTS, 3.0)
     with pytest.raises(ReplayError, match=text):
         Player(seeded(), again, ledger, tape).laplace(counts, scale)
     assert again.departure is not None
-    player = Player(seeded(), Tape(), ledger, tape)
+    player = Player(seeded(), Recording(), ledger, tape)
     player.laplace(COUNTS, 3.0)
     with pytest.raises(ReplayError, match="more than 1 times"):
         player.laplace(COUNTS, 3.0)
