@@ -6,10 +6,9 @@
 >>> report["rows"].status
 'passed'
 
-``check_generator`` takes a class, an instance or a factory, and settings. Every check ends as
-passed, failed (with a reason), not applicable (with a reason) or, where the caller says so and
-why, as an expected failure; none is left out in silence. ``contract_tests`` makes a class of tests
-of them for pytest.
+Every check ends as passed, failed (with a reason), not applicable (with a reason) or, where the
+caller says so and why, as an expected failure; none is left out in silence. ``contract_tests``
+makes a class of tests of them for pytest.
 """
 
 from __future__ import annotations
@@ -35,15 +34,7 @@ from copula_shirley.evaluation.contract.subject import Subject
 from copula_shirley.evaluation.contract.tables import Case
 from copula_shirley.schema.schema import Schema
 
-__all__ = [
-    "CHECKS",
-    "Check",
-    "ContractError",
-    "Outcome",
-    "Report",
-    "check_generator",
-    "contract_tests",
-]
+__all__ = ["CHECKS", "ContractError", "Outcome", "Report", "check_generator", "contract_tests"]
 
 
 @dataclass(frozen=True)
@@ -116,25 +107,21 @@ def check_generator(
         Raise ``ContractError`` if a rule is broken.
     **settings
         Of the generator.
-
-    Returns
-    -------
-    Report
     """
     for name in [*(known or ()), *(only or ())]:
         if name not in CHECKS:
             raise SettingError(f"check ({name!r}) must be one of {', '.join(CHECKS)}")
     if not callable(generator) and not hasattr(generator, "fit"):
         raise SettingError(f"generator ({generator!r}) must be a class, a factory or a generator")
-    subject = Subject(generator, settings, case_of(table, schema))
+    subject = Subject(generator, settings, _case(table, schema))
     names = list(CHECKS) if only is None else list(only)
-    report = Report(subject.name, tuple(run_check(subject, name, known) for name in names))
+    report = Report(subject.name, tuple(_outcome(subject, name, known) for name in names))
     if raise_:
         report.raise_failures()
     return report
 
 
-def case_of(table: pd.DataFrame | None, schema: Schema | None) -> Case | None:
+def _case(table: pd.DataFrame | None, schema: Schema | None) -> Case | None:
     """The user's own table, if there is one."""
     if table is None:
         if schema is not None:
@@ -146,7 +133,7 @@ def case_of(table: pd.DataFrame | None, schema: Schema | None) -> Case | None:
     return Case(tuple(rows), schema)
 
 
-def run_check(subject: Subject, name: str, known: Mapping[str, str] | None = None) -> Outcome:
+def _outcome(subject: Subject, name: str, known: Mapping[str, str] | None) -> Outcome:
     """What one check finds."""
     check, why = CHECKS[name], (known or {}).get(name)
     status: Status = "passed"
@@ -155,10 +142,9 @@ def run_check(subject: Subject, name: str, known: Mapping[str, str] | None = Non
         check.rule(subject)
     except NotApplicable as told:
         status, reason = "not applicable", str(told)
-    except Broken as told:
-        status, reason = "failed", str(told)
     except Exception as error:
-        status, reason = "failed", f"{type(error).__name__}: {error}"
+        kind = "" if isinstance(error, Broken) else f"{type(error).__name__}: "
+        status, reason = "failed", f"{kind}{error}"
     if why is not None and status == "failed":
         status, reason = "expected failure", f"{why} ({reason})"
     elif why is not None:
@@ -178,16 +164,13 @@ def contract_tests(
 
     Checks that are not applicable are skipped with their reason; expected failures are xfailed.
     """
-
-    @cache
-    def subject() -> Subject:
-        return Subject(generator, settings, case_of(table, schema))
+    subject = cache(lambda: Subject(generator, settings, _case(table, schema)))
 
     def test_of(name: str) -> Callable[[Any], None]:
         def test(_: Any) -> None:
             import pytest  # noqa: PLC0415  (only tests need it)
 
-            outcome = run_check(subject(), name, known)
+            outcome = _outcome(subject(), name, known)
             if outcome.status == "not applicable":
                 pytest.skip(outcome.reason)
             if outcome.status == "expected failure":

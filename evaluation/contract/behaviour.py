@@ -1,4 +1,4 @@
-"""Checks of what a generator does: tables in, tables out, seeds, refusals."""
+"""Rules about what a generator does: tables in, tables out, seeds, refusals."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from sklearn.base import clone
 from copula_shirley.errors import SchemaError
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.subject import DRAWN, Subject, excuse, takes
-from copula_shirley.evaluation.contract.tables import bad_tables, neighbours, table_of
+from copula_shirley.evaluation.contract.tables import bad_tables, neighbours
 from copula_shirley.measure.watched import recorded
-from copula_shirley.privacy.recording import Request
+from copula_shirley.privacy.recording import Recording
+from copula_shirley.schema.schema import Schema
 
 #: Values that no budget can be.
 BAD_EPSILONS = (0, -1.0, float("nan"), float("inf"), "much", True)
@@ -26,19 +27,18 @@ def fit_changes_nothing(subject: Subject) -> None:
     before = model.get_params() if hasattr(model, "get_params") else None
     if subject.fit(model, table, subject.case.schema) is not model:
         raise Broken("fit does not return the generator itself")
-    if not _same(table, subject.case.table) or table.attrs:
+    if not table.equals(subject.case.table) or table.attrs:
         raise Broken("fit changes the table that it is given")
-    if before is None:
-        return
-    if repr(model.get_params()) != repr(before):
+    if before is not None and repr(model.get_params()) != repr(before):
         raise Broken("fit changes settings of the generator")
-    if repr(clone(model).get_params()) != repr(before):
+    if before is not None and repr(clone(model).get_params()) != repr(before):
         raise Broken("a clone has other settings")
 
 
 def schema_kept(subject: Subject) -> None:
     """Samples have the columns, order, kinds and domain of the schema, and not the person."""
-    wanted = [name for name in subject.case.table.columns if name != subject.case.schema.person]
+    schema = subject.case.schema
+    wanted = [name for name in subject.case.table.columns if name != schema.person]
     drawn = subject.sample(subject.fitted())
     if [str(name) for name in drawn.columns] != wanted:
         raise Broken(f"columns are {list(drawn.columns)}, they should be {wanted}")
@@ -46,13 +46,12 @@ def schema_kept(subject: Subject) -> None:
         raise Broken("rows are not numbered from 0")
     if not subject.takes_schema:
         raise NotApplicable("fit takes no schema; the columns and their order are right")
-    plain = type(subject.case.schema)(subject.case.schema.columns)
     for seed in (0, 1):
         try:
-            plain.validate(subject.sample(subject.fitted(seed), 200))
+            Schema(schema.columns).validate(subject.sample(subject.fitted(seed), 200))
         except SchemaError as error:
             raise Broken(f"a sample is off the schema: {error}") from None
-    for column in subject.case.schema:
+    for column in schema:
         dtype = drawn[column.name].dtype
         if not isinstance(dtype, pd.CategoricalDtype) and not column.domain.stores(dtype):
             raise Broken(f"{column.kind} column {column.name!r} is {dtype}")
@@ -61,11 +60,10 @@ def schema_kept(subject: Subject) -> None:
 def number_of_rows(subject: Subject) -> None:
     """As many rows are drawn as were asked for, 0 among them; -1 is refused."""
     model = subject.fitted()
-    one = subject.sample(model, 7)
-    none = subject.sample(model, 0)
-    if (len(one), len(none)) != (7, 0):
-        raise Broken(f"asked for 7 and 0 rows, got {len(one)} and {len(none)}")
-    if list(none.columns) != list(one.columns) or list(none.dtypes) != list(one.dtypes):
+    some, none = subject.sample(model, 7), subject.sample(model, 0)
+    if (len(some), len(none)) != (7, 0):
+        raise Broken(f"asked for 7 and 0 rows, got {len(some)} and {len(none)}")
+    if not none.dtypes.equals(some.dtypes):
         raise Broken("a sample of 0 rows has other columns or dtypes")
     try:
         model.sample(-1)
@@ -76,27 +74,25 @@ def number_of_rows(subject: Subject) -> None:
 
 def dtypes_declared(subject: Subject) -> None:
     """Dtypes of samples follow from the declaration; no single row sets one."""
-    subject.need_schema()
+    subject.need("schema")
     model = subject.fitted()
-    ledger = subject.ledger(model)
-    one = subject.sample(model, 5).dtypes
+    ledger, here = subject.ledger(model), subject.sample(model, 5).dtypes
     for what, case in neighbours(subject.case, "add-remove").items():
-        other = subject.fitted(0, case, again=what)
-        there = subject.sample(other, 5).dtypes
-        for name in one.index:
-            if one[name] != there[name]:
-                excuse(ledger, f"column {name!r} is {one[name]}, but {there[name]} when {what}")
+        there = subject.sample(subject.fitted(0, case, again=what), 5).dtypes
+        for name in here.index:
+            if here[name] != there[name]:
+                excuse(ledger, f"column {name!r} is {here[name]}, but {there[name]} when {what}")
 
 
 def same_seed(subject: Subject) -> None:
     """The same seed gives the same rows."""
-    subject.need_seed()
+    subject.need("seed")
     here, there = (subject.sample(subject.fitted(3, again=i)) for i in (0, 1))
-    if not _same(here, there):
+    if not here.equals(there):
         raise Broken("two fits with random_state=3 draw different rows")
-    subject.need_seeded_samples()
-    one, other = (subject.sample(subject.fitted(3), seed=5) for _ in range(2))
-    if not _same(one, other):
+    subject.need("seeded samples")
+    here, there = (subject.sample(subject.fitted(3), seed=5) for _ in range(2))
+    if not here.equals(there):
         raise Broken("two samples with random_state=5 differ")
 
 
@@ -106,27 +102,28 @@ def fresh_randomness(subject: Subject) -> None:
     if subject.has_setting("random_state"):
         pairs.append(("with seeds 0 and 1", 0, 1))
     for what, first, second in pairs:
-        one = subject.taped(first, subject.case, "fresh one")
-        other = subject.taped(second, subject.case, "fresh other")
-        if _same(subject.sample(one[0]), subject.sample(other[0])):
+        one, here = subject.recorded(first)
+        other, there = subject.recorded(second, what="fresh other")
+        if subject.sample(one).equals(subject.sample(other)):
             raise Broken(f"two fits {what} draw the same rows")
-        noises = [[_noise(r) for r in record.requests] for _, record in (one, other)]
-        flat = [np.concatenate([np.ravel(x) for x in noise] or [np.zeros(0)]) for noise in noises]
-        if len(flat[0]) and np.any(flat[0]) and np.array_equal(flat[0], flat[1]):
+        if np.any(_noise(here)) and np.array_equal(_noise(here), _noise(there)):
             raise Broken(f"two fits {what} draw the same noise")
 
 
-def _noise(request: Request) -> Any:
-    if isinstance(request.true, np.ndarray) and isinstance(request.answer, np.ndarray):
-        return request.answer - request.true
-    return np.zeros(0)
+def _noise(record: Recording) -> Any:
+    """All noise of a recording."""
+    noises = [
+        np.ravel(request.answer - request.true)
+        for request in record.requests
+        if isinstance(request.true, np.ndarray) and isinstance(request.answer, np.ndarray)
+    ]
+    return np.concatenate([np.zeros(0), *noises])
 
 
 def sampling_apart(subject: Subject) -> None:
     """Rows drawn with the seed of the fit do not repeat the noise of the fit."""
-    subject.need_seed()
-    subject.need_seeded_samples()
-    model, record = subject.taped(0, subject.case, "fresh one")
+    subject.need("seed", "seeded samples")
+    model, record = subject.recorded()
     noisy = {_stream(r.source.bit_generator) for r in record.requests} - {None}
     if not noisy:
         raise NotApplicable("no seeded noise was drawn through a source of this project")
@@ -165,14 +162,13 @@ def no_global_randomness(subject: Subject) -> None:
             np.random.set_state(np.random.RandomState(global_seed).get_state())  # noqa: NPY002
             random.setstate(random.Random(global_seed).getstate())
             before = _global_state()
-            model = subject.fitted(4, again=global_seed)
-            drawn.append(subject.sample(model, 10))
+            drawn.append(subject.sample(subject.fitted(4, again=global_seed), 10))
             if _global_state() != before:
                 raise Broken("fit or sample changes the global random state")
     finally:
         np.random.set_state(kept[0])  # noqa: NPY002
         random.setstate(kept[1])
-    if subject.has_setting("random_state") and not _same(*drawn):
+    if subject.has_setting("random_state") and not drawn[0].equals(drawn[1]):
         raise Broken("rows depend on the global random state")
 
 
@@ -183,16 +179,12 @@ def _global_state() -> str:
 def refusals(subject: Subject) -> None:
     """Bad tables and settings are refused by one clear error, before anything is spent."""
     strict = {"on_unknown": "refuse"} if subject.has_setting("on_unknown") else {}
-    tried = 0
     for bad in bad_tables(subject.case):
-        if not subject.takes_schema and bad.what != "no rows":
-            continue
-        tried += 1
-        text = _refused(subject, subject.make(**strict), bad.table, bad.what)
-        if bad.column is not None and bad.column not in text:
-            raise Broken(f"{bad.what}: the error does not name column {bad.column!r}")
+        if subject.takes_schema or bad.what == "no rows":
+            text = _refused(subject, subject.make(**strict), bad.table, bad.what)
+            if (bad.column or "") not in text:
+                raise Broken(f"{bad.what}: the error does not name column {bad.column!r}")
     for epsilon in BAD_EPSILONS if subject.has_setting("epsilon") else ():
-        tried += 1
         what = f"epsilon {epsilon!r}"
         try:
             model = subject.make(epsilon=epsilon)
@@ -200,8 +192,6 @@ def refusals(subject: Subject) -> None:
             continue
         if "epsilon" not in _refused(subject, model, subject.case.table, what):
             raise Broken(f"{what}: the error does not name epsilon")
-    if not tried:
-        raise NotApplicable("there is neither a schema nor an epsilon to refuse")
 
 
 def _refused(subject: Subject, model: Any, table: pd.DataFrame, what: str) -> str:
@@ -224,20 +214,18 @@ def _refused(subject: Subject, model: Any, table: pd.DataFrame, what: str) -> st
 def refused_fit_keeps_model(subject: Subject) -> None:
     """A fit that is refused leaves the model that was there."""
     model = subject.make()
-    subject.fit(model, subject.case.table, subject.case.schema)
-    seeded = takes(model.sample, "random_state")
-    options: dict[str, Any] = {"random_state": 1} if seeded else {}
-    before = model.sample(DRAWN, **options)
+    subject.fit_case(model)
+    seed = 1 if takes(model.sample, "random_state") else None
+    before = subject.sample(model, DRAWN, seed)
     try:
-        subject.fit(model, table_of(subject.case.rows).iloc[:0], subject.case.schema)
+        subject.fit(model, subject.case.table.iloc[:0], subject.case.schema)
     except Exception:
         try:
-            after = model.sample(DRAWN, **options)
+            after = model.sample(DRAWN, **({} if seed is None else {"random_state": seed}))
         except Exception as error:
-            raise Broken(
-                f"after a refused fit the old model is gone ({type(error).__name__})"
-            ) from None
-        if seeded and not _same(before, after):
+            told = f"after a refused fit the old model is gone ({type(error).__name__})"
+            raise Broken(told) from None
+        if seed is not None and not before.equals(after):
             raise Broken("after a refused fit the old model draws other rows") from None
         return
     raise NotApplicable("a table without rows is not refused; see refusals")
@@ -245,21 +233,11 @@ def refused_fit_keeps_model(subject: Subject) -> None:
 
 def progress_told(subject: Subject) -> None:
     """Progress is told from 0 to 1 and never runs back."""
-    model = subject.make()
+    model, told = subject.make(), list[tuple[str, float]]()
     if not takes(model.fit, "progress"):
         raise NotApplicable("fit takes no progress")
-    told: list[tuple[str, float]] = []
-    subject.fit(
-        model, subject.case.table, subject.case.schema, progress=lambda *step: told.append(step)
-    )
+    case = subject.case
+    subject.fit(model, case.table, case.schema, progress=lambda *step: told.append(step))
     shares = [float(share) for _, share in told]
     if not shares or shares != sorted(shares) or shares[0] < 0 or shares[-1] != 1.0:
         raise Broken(f"shares of the work were told as {shares}")
-
-
-def _same(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    try:
-        pd.testing.assert_frame_equal(one, other)
-    except AssertionError:
-        return False
-    return True

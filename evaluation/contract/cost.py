@@ -12,6 +12,7 @@ the delta of their discovery and not by noise: the chance that one of them is re
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,23 +23,28 @@ from copula_shirley.privacy.recording import Charge, Recording, Request
 
 #: Costs and charges are sums of floating-point numbers.
 SLACK = 1e-6
+Draws = list[tuple[Request, Request]]
 
 
 def excess(record: Recording, again: Recording, ledger: Any) -> str | None:
     """Say which charge the pair costs more than, if one."""
-    groups = _groups(record, again)
-    if all(requests for _, requests in groups):
-        spans = [([charge], requests) for charge, requests in groups]
-    else:  # charged in advance: all that was drawn so far against all that was charged so far
-        spans = [
-            ([c for c, _ in groups[: i + 1]], [r for _, some in groups[: i + 1] for r in some])
-            for i in range(len(groups))
-        ]
-    tried = (_too_dear([c.spend for c in charges], drawn, ledger) for charges, drawn in spans)
-    return next(filter(None, tried), None)
+    there = iter(again.requests)
+    groups: list[tuple[list[Any], Draws]] = []  # draws after the charge that they follow
+    for event in record.events:
+        if isinstance(event, Charge):
+            groups.append(([event.spend], []))
+        elif isinstance(event, Request):
+            pair = event, next(there)
+            if groups:
+                groups[-1][1].append(pair)
+    if not all(draws for _, draws in groups):
+        # charged in advance: all that was drawn so far against all that was charged so far
+        for (all_spends, all_draws), (spends, draws) in pairwise(groups):
+            spends[:0], draws[:0] = all_spends, all_draws
+    return next(filter(None, (_too_dear(*group, ledger) for group in groups)), None)
 
 
-def _too_dear(spends: list[Any], drawn: list[tuple[Request, Request]], ledger: Any) -> str | None:
+def _too_dear(spends: list[Any], drawn: Draws, ledger: Any) -> str | None:
     """What some draws cost more than was charged for them."""
     told = f"{spends[-1].stage} of {spends[-1].what}"
     rho, epsilon, delta = (
@@ -63,31 +69,16 @@ def _too_dear(spends: list[Any], drawn: list[tuple[Request, Request]], ledger: A
     return None
 
 
-def _groups(
-    record: Recording, again: Recording
-) -> list[tuple[Charge, list[tuple[Request, Request]]]]:
-    """Draws of both recordings after the charge that they follow."""
-    there = iter(again.requests)
-    groups: list[tuple[Charge, list[tuple[Request, Request]]]] = []
-    for event in record.events:
-        if isinstance(event, Charge):
-            groups.append((event, []))
-        elif isinstance(event, Request) and groups:
-            groups[-1][1].append((event, next(there)))
-        elif isinstance(event, Request):
-            next(there)
-    return groups
-
-
 def _difference(here: Request, there: Request) -> Any:
     if here.kind != "discover":
         return here.true - there.true
-    shared = [
-        (one[label], other[label])
-        for one, other in zip(here.true, there.true, strict=True)
-        for label in one.keys() & other.keys()
-    ]
-    return np.array([a - b for a, b in shared], dtype=float)
+    return np.array(
+        [
+            float(one[label] - other[label])
+            for one, other in zip(here.true, there.true, strict=True)
+            for label in one.keys() & other.keys()
+        ]
+    )
 
 
 def _seen(here: Request, there: Request) -> float:
@@ -114,7 +105,7 @@ def _tail(least: int, scale: float) -> float:
 
 
 def _mu(here: Request, there: Request) -> float:
-    return float(np.sqrt((_difference(here, there) ** 2).sum())) / here.scale
+    return float(np.linalg.norm(_difference(here, there))) / here.scale
 
 
 def _losses(here: Request, there: Request) -> Any:
@@ -130,8 +121,6 @@ def _epsilon(here: Request, there: Request) -> float:
 
 def _rho(here: Request, there: Request) -> float:
     if here.kind == "choose":
-        losses = _losses(here, there)
-        return float(losses.max() - losses.min()) ** 2 / 8
-    if here.kind == "laplace":
-        return _epsilon(here, there) ** 2 / 2
-    return _mu(here, there) ** 2 / 2
+        return float(np.ptp(_losses(here, there))) ** 2 / 8
+    cost = _epsilon(here, there) if here.kind == "laplace" else _mu(here, there)
+    return cost**2 / 2

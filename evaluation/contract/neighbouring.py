@@ -1,12 +1,11 @@
 """Record and replay: whatever depends on the rows must be noisy answers.
 
 The argument stands in ``copula_shirley.privacy.recording``. A fit on one table is recorded; fits on
-other tables
-are told the same noisy answers. All else must be the same: the draws of noise, the questions, the
-ledger, the model, its file, the rows drawn from it. The other tables are neighbours (a unit with
-odd values comes, goes or replaces another) and one far table, which shares with the first nothing
-but what is public: there a rule that looks at the rows shows itself although one row seldom moves
-it.
+other tables are told the same noisy answers. All else must be the same: the draws of noise, the
+questions, the ledger, the model, its file, the rows drawn from it. The other tables are neighbours
+(a unit with odd values comes, goes or replaces another) and one far table, which shares with the
+first nothing but what is public: there a rule that looks at the rows shows itself although one row
+seldom moves it.
 """
 
 from __future__ import annotations
@@ -22,15 +21,12 @@ import pandas as pd
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.evaluation.contract.cost import excess
-from copula_shirley.evaluation.contract.report import NotApplicable
-from copula_shirley.evaluation.contract.subject import HINT, Subject, excuse, takes
-from copula_shirley.evaluation.contract.tables import CANARY, Case, far_table, neighbours, table_of
+from copula_shirley.evaluation.contract.subject import Subject, excuse, takes
+from copula_shirley.evaluation.contract.tables import CANARY, Case, far_table, neighbours
 from copula_shirley.privacy.recording import Recording, ReplayError
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Column, Schema
 
-#: Seeds of the recorded fits, one for each direction.
-SEEDS = (1, 2)
 #: Other ways to write a number.
 SPELLINGS = ("decimals", "signs", "exponents")
 #: How dates are written in files.
@@ -42,13 +38,17 @@ class Pair:
     """A recorded fit and one on another table that was told the same answers."""
 
     what: str
-    far: bool
-    ledger: Any
-    record: Recording
-    again: Recording
     one: Any
+    record: Recording
     other: Any
+    again: Recording
+    far: bool = False
     error: Exception | None = None
+
+    @property
+    def ledger(self) -> Any:
+        """That of the recorded fit."""
+        return self.one.ledger_
 
 
 def replay_alike(subject: Subject) -> None:
@@ -60,27 +60,51 @@ def replay_alike(subject: Subject) -> None:
             excuse(ledger, f"when {pair.what}, {found}")
 
 
-@dataclass(frozen=True)
-class Read(Case):
-    """Rows as they were read, in the dtypes that reading gave them."""
+def pairs(subject: Subject) -> list[Pair]:
+    """Recorded and replayed fits, on all pairs of tables; made once for each subject."""
+    subject.need("seed")
+    subject.drawing()
+    relation = subject.recorded()[0].ledger_.neighbours
+    found: list[Pair] = subject.once("pairs", lambda: list(_all_pairs(subject, relation)))
+    return found
 
-    read: pd.DataFrame
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """The rows as they were read."""
-        return self.read
+def _all_pairs(subject: Subject, relation: str) -> Iterator[Pair]:
+    for label, case in subject.cases():
+        start = subject.recorded(1, case, f"replayed {label}")
+        near = neighbours(case, relation)
+        for what, other in near.items():
+            yield _pair(subject, f"{what}{label}", 1, start, other)
+        far = _pair(subject, f"all rows are others{label}", 1, start, far_table(case, relation))
+        yield replace(far, far=True)
+        # and the other way round: the odd table is the one that was recorded
+        odd, other = list(near.items())[-1]
+        back = subject.recorded(2, other, f"backwards {label}")
+        yield _pair(subject, f"it was recorded that {odd}{label}", 2, back, case)
+
+
+def _pair(subject: Subject, what: str, seed: int, start: tuple[Any, Recording], case: Case) -> Pair:
+    pair = Pair(what, *start, None, Recording())
+    try:
+        pair.other, pair.again = subject.replayed(seed, case, pair.record)
+    except ReplayError as departure:
+        pair.again.departure = str(departure)
+    except Exception as failure:
+        pair.error, pair.again.departure = failure, f"the fit fails: {type(failure).__name__}"
+    return pair
+
+
+# -- how rows are read -------------------------------------------------------------------------
 
 
 def read_alike(subject: Subject) -> None:
     """One row does not change how others are read, through files and frames."""
-    subject.need_seed()
-    subject.need_schema()
+    subject.need("seed", "schema")
     ledger = subject.ledger(subject.fitted())
     for through, case, others in _readings(subject.case, ledger.neighbours):
-        start = subject.taped(SEEDS[0], case, f"read from {through}")
+        start = subject.recorded(1, case, f"read from {through}")
         for what, other in others.items():
-            pair = _pair(subject, "", SEEDS[0], start, other)
+            pair = _pair(subject, what, 1, start, other)
             if isinstance(pair.error, SchemaError):
                 continue  # refused, so nothing was read
             # what one row changes beyond itself shows in counts, of which the noise hides one row
@@ -93,7 +117,6 @@ def _readings(case: Case, relation: str) -> Iterator[tuple[str, Case, dict[str, 
     """The case through a frame and a file, and with one row more, or another, that is odd."""
     spelt = _spelt(case)
     rows, schema = spelt.rows, spelt.schema
-    whole = rows[:-1] if relation == "replace-one" else rows
     odd = {
         f"other spellings ({how})": {c.name: _spelling(c, rows[-1][c.name], how) for c in schema}
         for how in SPELLINGS
@@ -101,16 +124,16 @@ def _readings(case: Case, relation: str) -> Iterator[tuple[str, Case, dict[str, 
     odd["texts of no kind"] = {c.name: CANARY for c in schema}
     odd["texts of many digits"] = {c.name: "9" * 401 for c in schema}
     person = {} if schema.person is None else {schema.person: rows[-1][schema.person]}
+    # one more row; or in the place of another, of the same person where there are people
+    whole = rows[:-1] if person or relation == "replace-one" else rows
     more = {what: (*whole, {**row, **person}) for what, row in odd.items()}
-    if person and relation != "replace-one":  # in the place of a row of that person
-        more = {what: (*rows[:-1], added[-1]) for what, added in more.items()}
     yield "frame", spelt, {what: Case(own, schema) for what, own in more.items()}
     with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
 
         def read(own: tuple[Any, ...]) -> Case:
-            path = Path(folder) / "table.csv"
-            table_of(own).to_csv(path, index=False)
-            return Read(own, schema, read_table(path, schema))
+            Case(own, schema).table.to_csv(path, index=False)
+            return Case(own, schema, read_table(path, schema))
 
         yield "file", read(rows), {what: read(own) for what, own in more.items()}
 
@@ -121,9 +144,9 @@ def _spelt(case: Case) -> Case:
     columns = tuple(replace(c, format=DATES) if c in bare else c for c in case.schema)
     rows = [dict(row) for row in case.rows]
     for row in rows:
-        for column in bare:
-            value = row[column.name]
-            row[column.name] = None if pd.isna(value) else pd.Timestamp(value).strftime(DATES)
+        for name in (column.name for column in bare):
+            value = row[name]
+            row[name] = None if pd.isna(value) else pd.Timestamp(value).strftime(DATES)
     return Case(tuple(rows), replace(case.schema, columns=columns))
 
 
@@ -137,56 +160,6 @@ def _spelling(column: Column, value: Any, how: str) -> Any:
         return {"decimals": str(value).upper(), "signs": str(int(value))}.get(how, str(value))
     number = float(value)
     return {"decimals": f" {number!r}", "signs": f"{number:+.6f}"}.get(how, f"{number:.9e}")
-
-
-def pairs(subject: Subject) -> Iterator[Pair]:
-    """Recorded and replayed fits, on all pairs of tables; made once for each subject."""
-    subject.need_seed()
-    ledger = subject.ledger(subject.fitted())
-    model, record = subject.taped(0, subject.case, "fresh one")
-    if ledger.spends and not record.requests:
-        raise NotApplicable(f"noise does not come from a source of this project; {HINT}")
-    kept: list[Pair] = subject.__dict__.setdefault("kept_pairs", [])
-    if kept:
-        yield from kept
-        return
-    kept += _all_pairs(subject, model.ledger_.neighbours)
-    yield from kept
-
-
-def _all_pairs(subject: Subject, relation: str) -> Iterator[Pair]:
-    for label, case in subject.cases():
-        start = subject.taped(SEEDS[0], case, f"replayed {label}")
-        near = neighbours(case, relation)
-        for what, other in near.items():
-            yield _pair(subject, f"{what}{label}", SEEDS[0], start, other)
-        far = far_table(case, relation)
-        yield _pair(subject, f"all rows are others{label}", SEEDS[0], start, far, far=True)
-        # and the other way round: the odd table is the one that was recorded
-        odd, other = list(near.items())[-1]
-        back = subject.taped(SEEDS[1], other, f"backwards {label}")
-        yield _pair(subject, f"it was recorded that {odd}{label}", SEEDS[1], back, case)
-
-
-def _pair(
-    subject: Subject,
-    what: str,
-    seed: int,
-    start: tuple[Any, Recording],
-    case: Case,
-    *,
-    far: bool = False,
-) -> Pair:
-    one, record = start
-    error: Exception | None = None
-    other, again = None, Recording()
-    try:
-        other, again = subject.replayed(seed, case, record)
-    except ReplayError as departure:
-        again.departure = str(departure)
-    except Exception as failure:
-        error, again.departure = failure, f"the fit fails: {type(failure).__name__}"
-    return Pair(what, far, one.ledger_, record, again, one, other, error)
 
 
 # -- what must be the same -------------------------------------------------------------------
@@ -207,51 +180,31 @@ def difference(pair: Pair, subject: Subject) -> str | None:
     apart = differing(vars(one), vars(other))
     if apart:
         return f"the fitted model differs in {apart}"
-    return _shown(one, other) or _files(one, other) or _samples(one, other, subject)
-
-
-def _shown(one: Any, other: Any) -> str | None:
-    """What a generator shows of itself: tables for people, and its card."""
     for name in ("tables", "card"):
         if all(callable(getattr(model, name, None)) for model in (one, other)):
             apart = differing(getattr(one, name)(), getattr(other, name)(), name)
             if apart:
                 return f"what it shows differs in {apart}"
-    return None
+    if subject.saves(one) and subject.saved(one) != subject.saved(other):
+        return "the saved files differ"
+    # drawn once from the recorded model: sampling goes on where it stopped
+    drawn = subject.once(("drawn", id(one)), lambda: _drawn(one))
+    return next(filter(None, map(_apart, drawn, _drawn(other))), None)
 
 
-def _files(one: Any, other: Any) -> str | None:
-    if not hasattr(one, "save") or not getattr(one, "publishable", True):
-        return None
-    contents = []
-    with tempfile.TemporaryDirectory() as folder:
-        for model in (one, other):
-            model.save(Path(folder) / "model")
-            contents.append((Path(folder) / "model").read_bytes())
-            (Path(folder) / "model").unlink()
-    return None if contents[0] == contents[1] else "the saved files differ"
-
-
-def _samples(one: Any, other: Any, subject: Subject) -> str | None:
-    known: dict[int, list[pd.DataFrame]] = subject.__dict__.setdefault("kept_samples", {})
-    if id(one) not in known:  # drawn once: sampling goes on where it stopped
-        known[id(one)] = _drawn(one)
-    for here, there in zip(known[id(one)], _drawn(other), strict=True):
-        if len(here) != len(there):
-            return f"{len(there)} rows are drawn by default and not {len(here)}"
-        if list(here.dtypes) != list(there.dtypes):
-            return "the samples have other dtypes"
-        if not here.equals(there):
-            column = next(name for name in here if not here[name].equals(there[name]))
-            return f"the samples differ in column {column!r}"
-    return None
+def _apart(here: pd.DataFrame, there: pd.DataFrame) -> str | None:
+    if len(here) != len(there):
+        return f"{len(there)} rows are drawn by default and not {len(here)}"
+    if list(here.dtypes) != list(there.dtypes):
+        return "the samples have other dtypes"
+    columns = [name for name in here if not here[name].equals(there[name])]
+    return f"the samples differ in column {columns[0]!r}" if columns else None
 
 
 def _drawn(model: Any) -> list[pd.DataFrame]:
-    frames = [model.sample(7), model.sample()]
-    if takes(model.sample, "random_state"):
-        frames.append(model.sample(60, random_state=3))
-    return frames
+    seeded = takes(model.sample, "random_state")
+    more = [model.sample(60, random_state=3)] if seeded else []
+    return [model.sample(7), model.sample(), *more]
 
 
 def differing(one: Any, other: Any, path: str = "") -> str | None:
@@ -260,8 +213,11 @@ def differing(one: Any, other: Any, path: str = "") -> str | None:
         return path or "its type"
     parts: list[tuple[Any, Any, Any]] = []
     same = True
+    if isinstance(one, np.ndarray) and one.dtype == other.dtype == object:
+        return differing(one.tolist(), other.tolist(), path)
     if isinstance(one, np.ndarray):
-        same = _same_array(one, other)
+        same = one.dtype == other.dtype
+        same = same and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     elif isinstance(one, pd.DataFrame | pd.Series):
         same = one.equals(other)
     elif isinstance(one, str | bytes | bool | int | float | complex | Schema):
@@ -279,11 +235,3 @@ def differing(one: Any, other: Any, path: str = "") -> str | None:
         for name, here, there in parts
     )
     return next(filter(None, found), None) if same else path
-
-
-def _same_array(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return False
-    if one.dtype == object:
-        return differing(one.tolist(), other.tolist(), "it") is None
-    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")

@@ -1,11 +1,9 @@
-"""Checks of the ledger: what is promised, what was spent, where the noise came from."""
+"""Rules about the ledger: what is promised, what was spent, where the noise came from."""
 
 from __future__ import annotations
 
 import json
 import math
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from copula_shirley.errors import BudgetError
@@ -21,11 +19,9 @@ from copula_shirley.privacy.zcdp import epsilon_of
 
 def ledger_adds_up(subject: Subject) -> None:
     """The ledger is there, its total is that of its entries and within the budget."""
-    ledger = subject.ledger(subject.fitted())
-    entry = json.loads(json.dumps(ledger.to_dict()))
+    entry = json.loads(json.dumps(subject.ledger(subject.fitted()).to_dict()))
     budget, claimed, spent = entry["budget"], entry["claimed"], entry["spent"]
-    total = recomputed(entry)
-    for part, value in total.items():
+    for part, value in recomputed(entry).items():
         if not math.isclose(spent[part], value, rel_tol=1e-9, abs_tol=1e-15):
             raise Broken(f"the entries add up to {part} {value:g}, the ledger says {spent[part]:g}")
     if budget is None and entry["spends"]:
@@ -39,16 +35,9 @@ def ledger_adds_up(subject: Subject) -> None:
         raise Broken("there are unprotected uses of rows, but something is called proved")
     if not entry["unprotected"] and entry["proved"] != spent:
         raise Broken("nothing was used unprotected, but what is proved is not what was spent")
-    _claim_is_the_setting(subject, claimed)
-
-
-def _claim_is_the_setting(subject: Subject, claimed: Any) -> None:
-    if not subject.has_setting("epsilon"):
-        return
-    epsilon = getattr(subject.make(), "epsilon", None)
     told = claimed["epsilon"] if claimed else None
-    if epsilon != told:
-        raise Broken(f"the setting epsilon is {epsilon}, the claim of the ledger is {told}")
+    if subject.has_setting("epsilon") and getattr(subject.make(), "epsilon", None) != told:
+        raise Broken(f"the claim of the ledger, epsilon {told}, is not the setting epsilon")
 
 
 def recomputed(entry: dict[str, Any]) -> dict[str, float]:
@@ -92,84 +81,67 @@ def person_counted(subject: Subject) -> None:
 
 def charged_first(subject: Subject) -> None:
     """Noise is drawn only after it was charged; a refused charge ends the fit."""
-    _, record = _spending(subject)
+    subject.spending()
+    record = subject.drawing()
     kinds = [type(event) for event in record.events if not isinstance(event, Question)]
+    charges, draws = len(record.charges), len(record.requests)
     if kinds[0] is not Charge:
         raise Broken("noise is drawn before anything is charged")
-    if len(record.requests) < len(record.charges):
+    if draws < charges:
         raise Broken(
-            f"{len(record.charges)} spends are in the ledger, but noise was asked for only "
-            f"{len(record.requests)} times"
+            f"{charges} spends are in the ledger, but noise was asked for only {draws} times"
         )
-    for number in sorted({0, len(record.charges) // 2, len(record.charges) - 1}):
+    for number in sorted({0, charges // 2, charges - 1}):
         before = record.events[: record.events.index(record.charges[number])]
-        drawn = sum(isinstance(event, Request) for event in before)
-        _refuse(subject, number, drawn)
+        _refuse(subject, number, sum(isinstance(event, Request) for event in before))
 
 
 def _refuse(subject: Subject, number: int, drawn: int) -> None:
-    model = subject.make(**({"random_state": 0} if subject.has_setting("random_state") else {}))
+    """A spend is refused; before it so many draws were made."""
+    model, told = subject.seeded(0), f"spend {number + 1} was refused"
     with recorded(model, refused=number) as record:
         try:
-            subject.fit(model, subject.case.table, subject.case.schema)
+            subject.fit_case(model)
         except BudgetError:
             pass
         else:
-            raise Broken(f"spend {number + 1} was refused and the fit went on")
+            raise Broken(f"{told} and the fit went on")
     if len(record.requests) != drawn:
-        raise Broken(f"spend {number + 1} was refused, but its noise was drawn before")
+        raise Broken(f"{told}, but its noise was drawn before")
     try:
         model.sample(1)
     except Exception:  # whatever it says, there is no model
         return
-    raise Broken(f"spend {number + 1} was refused, but rows can be drawn")
-
-
-def _spending(subject: Subject) -> Any:
-    """A recorded fit that spends and draws noise from our sources."""
-    ledger = subject.ledger(subject.fitted())
-    if not ledger.spends:
-        raise NotApplicable("nothing was spent")
-    model, record = subject.taped(0, subject.case, "fresh one")
-    if not record.requests:
-        raise NotApplicable(f"noise does not come from a source of this project; {HINT}")
-    return model, record
+    raise Broken(f"{told}, but rows can be drawn")
 
 
 def seed_stamped(subject: Subject) -> None:
     """Noise that a seed repeats is called so, in the ledger and in the file."""
-    model = subject.fitted()
-    if not subject.ledger(model).spends:
-        raise NotApplicable("nothing was spent")
+    subject.spending()
     seeds: list[int | None] = [None, *([0] if subject.has_setting("random_state") else [])]
     for seed in seeds:
-        _, record = subject.taped(seed, subject.case, "fresh one")
         said = subject.fitted(seed).ledger_.seeded
-        repeatable = seed is not None or any(r.source.facts.seeded for r in record.requests)
-        when = "with a seed" if seed is not None else "without a seed"
+        drawn = subject.recorded(seed)[1].requests
+        repeatable = seed is not None or any(r.source.facts.seeded for r in drawn)
+        when = "without a seed" if seed is None else "with a seed"
         if repeatable and not said:
             raise Broken(f"{when} the noise is repeatable, and the ledger does not call it seeded")
         if not repeatable and said:
             raise Broken(f"{when} the ledger calls the noise seeded")
-    if len(seeds) > 1 and hasattr(model, "save") and getattr(model, "publishable", True):
-        with tempfile.TemporaryDirectory() as folder:
-            subject.save(model, Path(folder) / "model")
-            again = subject.load(model, Path(folder) / "model")
+    model = subject.fitted()
+    if len(seeds) > 1 and subject.saves(model):
+        again = subject.loaded(model, subject.saved(model))
         if not again.ledger_.seeded:
             raise Broken("the saved file does not say that its noise is seeded")
 
 
 def noise_exact(subject: Subject) -> None:
     """Noise of a release is exact; other noise is called so in the ledger."""
-    ledger = subject.ledger(subject.fitted(None))
-    if not ledger.spends:
-        raise NotApplicable("nothing was spent")
-    _, record = subject.taped(None, subject.case, "fresh one")
-    drawn = {request.source.facts for request in record.requests}
+    ledger = subject.spending(None)
+    drawn = {request.source.facts for request in subject.recorded(None)[1].requests}
     if not ledger.noise:
         raise Broken("the ledger does not say where its noise comes from")
-    if drawn - {ledger.noise}:
-        facts = next(iter(drawn - {ledger.noise}))
+    for facts in drawn - {ledger.noise}:
         raise Broken(f"noise comes from {str(facts)!r}, the ledger says {ledger.randomness!r}")
     if not ledger.noise.for_release:
         raise NotApplicable(f"the ledger says that its noise is not exact: {ledger.randomness}")
@@ -179,15 +151,11 @@ def noise_exact(subject: Subject) -> None:
 
 def cost_charged(subject: Subject) -> None:
     """No neighbour costs more than what was charged: the scale of the noise is right."""
-    if not subject.ledger(subject.fitted()).spends:
-        raise NotApplicable("nothing was spent")
-    compared = 0
-    for pair in pairs(subject):
-        if pair.far or pair.again.departure:
-            continue
-        compared += 1
+    subject.spending()
+    near = [pair for pair in pairs(subject) if not pair.far and not pair.again.departure]
+    for pair in near:
         too_much = excess(pair.record, pair.again, pair.ledger)
         if too_much:
             raise Broken(f"when {pair.what}: {too_much}")
-    if not compared:
+    if not near:
         raise NotApplicable("no pair of neighbours asks for the same noise; see replay")

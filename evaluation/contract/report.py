@@ -45,7 +45,7 @@ class Report:
     outcomes: tuple[Outcome, ...]
 
     def __getitem__(self, name: str) -> Outcome:
-        return {outcome.name: outcome for outcome in self.outcomes}[name]
+        return next(outcome for outcome in self.outcomes if outcome.name == name)
 
     @property
     def failures(self) -> tuple[Outcome, ...]:

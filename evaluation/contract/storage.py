@@ -1,4 +1,4 @@
-"""Checks of what stays behind: files, models, messages."""
+"""Rules about what stays behind: files, models, messages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import gzip
 import io
 import lzma
 import struct
-import tempfile
 import types
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,16 +27,16 @@ from copula_shirley.rows.rows import Chunk
 
 #: Shorter numbers and names are found by chance.
 DIGITS = 5
+#: How a pickle of protocol 2 to 5 begins, and one of the oldest.
+PICKLES = (b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5")
+OLD_PICKLES = (b"(dp0", b"(lp0", b"ccopy_reg")
+NUMPY = b"\x93NUMPY"
 
 
 def no_row_in_file(subject: Subject) -> None:
     """The saved file holds no value of a single row and nothing as long as the table."""
     for model, ledger, case in _tried(subject):
-        if not getattr(model, "publishable", True):
-            raise NotApplicable("the generator refuses to be saved")
-        with tempfile.TemporaryDirectory() as folder:
-            content = subject.save(model, Path(folder) / "model")
-        members = unpacked(content)
+        members = unpacked(subject.saved(model))
         for what, pattern in canaries(case):
             if any(pattern in member for member in members.values()):
                 excuse(ledger, f"{what} stands in the file")
@@ -51,17 +49,20 @@ def no_row_in_file(subject: Subject) -> None:
 def no_row_in_model(subject: Subject) -> None:
     """The fitted model holds on to no table, no array of rows and no name of a person."""
     for model, ledger, case in _tried(subject):
-        texts = [pattern for _, pattern in canaries(case, texts=True)]
+        names = [pattern.decode() for _, pattern in _names(case)]
         for one in reachable(vars(model)):
+            found = None
             if isinstance(one, pd.DataFrame | pd.Series | pd.Index | MemoryRows | Chunk):
-                if len(one) >= len(case.rows):
-                    excuse(ledger, f"the model holds a {type(one).__name__} of the rows")
-            elif isinstance(one, np.ndarray) and _as_long(one, case):
-                excuse(ledger, f"the model holds an array of shape {one.shape}")
-            elif isinstance(one, list | tuple) and len(one) == len(case.rows) > DRAWN:
-                excuse(ledger, f"the model holds a {type(one).__name__} as long as the table")
-            elif isinstance(one, str) and any(text.decode() in one for text in texts):
-                excuse(ledger, "the model holds the name of a person")
+                found = len(one) >= len(case.rows) and f"a {type(one).__name__} of the rows"
+            elif isinstance(one, np.ndarray):
+                found = _as_long(one, case) and f"an array of shape {one.shape}"
+            elif isinstance(one, list | tuple):
+                long = len(one) == len(case.rows) > DRAWN
+                found = long and f"a {type(one).__name__} as long as the table"
+            elif isinstance(one, str):
+                found = any(name in one for name in names) and "the name of a person"
+            if found:
+                excuse(ledger, f"the model holds {found}")
 
 
 def _tried(subject: Subject) -> Iterator[tuple[Any, Any, Case]]:
@@ -78,15 +79,16 @@ def _as_long(array: np.ndarray[Any, Any], case: Case) -> bool:
     return n not in public and (n in array.shape or (array.size > 0 and array.size % n == 0))
 
 
-def canaries(case: Case, *, texts: bool = False) -> Iterator[tuple[str, bytes]]:
-    """Values that one row alone has, as bytes in which they might be stored."""
-    person = case.schema.person
-    if person is not None:
-        names = [str(case.rows[unit[0]][person]) for unit in units(case)]
+def _names(case: Case) -> Iterator[tuple[str, bytes]]:
+    if case.schema.person is not None:
+        names = [str(case.rows[unit[0]][case.schema.person]) for unit in units(case)]
         for name in [name for name in names if len(name) >= DIGITS][:10]:
             yield "the name of a person", name.encode()
-    if texts:
-        return
+
+
+def canaries(case: Case) -> Iterator[tuple[str, bytes]]:
+    """Values that one row alone has, as bytes in which they might be stored."""
+    yield from _names(case)
     for column in case.schema:
         if not column.is_number:
             continue
@@ -128,7 +130,7 @@ def unpacked(content: bytes, name: str = "the file", depth: int = 3) -> dict[str
 
 
 def _array(content: bytes) -> np.ndarray[Any, Any] | None:
-    if content.startswith(b"\x93NUMPY"):
+    if content.startswith(NUMPY):
         with suppress(ValueError):
             array: np.ndarray[Any, Any] = np.load(io.BytesIO(content), allow_pickle=False)
             return array
@@ -154,54 +156,42 @@ def reachable(root: Any) -> list[Any]:
     return list(seen.values())
 
 
-# -- files -----------------------------------------------------------------------------------
+# -- files and messages ------------------------------------------------------------------------
 
 
 def save_and_load(subject: Subject) -> None:
     """A saved model is read back the same, and a cut file is refused."""
     model = subject.fitted()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        try:
-            content = subject.save(model, path)
-        except ValueError as error:
-            raise Broken(f"the model cannot be saved: {error}") from None
-        again = subject.load(model, path)
-        if type(again) is not type(model):
-            raise Broken(f"a {type(again).__name__} is read back")
-        if takes(model.sample, "random_state"):
-            here, there = (subject.sample(m, seed=1) for m in (model, again))
-            if not here.equals(there) or list(here.dtypes) != list(there.dtypes):
-                raise Broken("the model that is read back draws other rows")
-        if hasattr(model, "ledger_") and again.ledger_.to_dict() != model.ledger_.to_dict():
-            raise Broken("the ledger that is read back differs")
-        path.write_bytes(content[: len(content) // 2])
-        try:
-            subject.load(model, path)
-        except ValueError:
-            return
-        except Exception as error:
-            raise Broken(f"a cut file gives {type(error).__name__} and not a ValueError") from None
+    try:
+        content = subject.saved(model, refusing=False)
+    except ValueError as error:
+        raise Broken(f"the model cannot be saved: {error}") from None
+    again = subject.loaded(model, content)
+    if type(again) is not type(model):
+        raise Broken(f"a {type(again).__name__} is read back")
+    if takes(model.sample, "random_state"):
+        here, there = (subject.sample(m, seed=1) for m in (model, again))
+        if not here.equals(there):
+            raise Broken("the model that is read back draws other rows")
+    if hasattr(model, "ledger_") and again.ledger_.to_dict() != model.ledger_.to_dict():
+        raise Broken("the ledger that is read back differs")
+    try:
+        subject.loaded(model, content[: len(content) // 2])
+    except ValueError:
+        return
+    except Exception as error:
+        raise Broken(f"a cut file gives {type(error).__name__} and not a ValueError") from None
     raise Broken("half of a file is read as a model")
 
 
 def no_pickle(subject: Subject) -> None:
     """A saved file is no pickle, which could run code when it is read."""
-    model = subject.fitted()
-    if not getattr(model, "publishable", True):
-        raise NotApplicable("the generator refuses to be saved")
-    with tempfile.TemporaryDirectory() as folder:
-        members = unpacked(subject.save(model, Path(folder) / "model"))
-    for name, member in members.items():
-        protocol = member[:1] == b"\x80" and member[1:2] in (b"\2", b"\3", b"\4", b"\5")
-        oldest = member.startswith((b"(dp0", b"(lp0", b"ccopy_reg"))
-        if oldest or (protocol and member.endswith(b".")):
+    for name, member in unpacked(subject.saved(subject.fitted())).items():
+        pickled = member.startswith(PICKLES) and member.endswith(b".")
+        if pickled or member.startswith(OLD_PICKLES):
             raise Broken(f"{name} is a pickle")
-        if member.startswith(b"\x93NUMPY") and _array(member) is None:
+        if member.startswith(NUMPY) and _array(member) is None:
             raise Broken(f"{name} is an array of pickled objects")
-
-
-# -- messages ----------------------------------------------------------------------------------
 
 
 def messages_are_quiet(subject: Subject) -> None:
@@ -212,21 +202,17 @@ def messages_are_quiet(subject: Subject) -> None:
         with _listening(subject) as texts:
             subject.fit(subject.make(**strict), bad.table, subject.case.schema)
         heard += len(texts)
-        for value in bad.quoted:
-            if any(value in text for text in texts):
-                raise Broken(f"{bad.what}: a message quotes the value")
+        if any(value in text for text in texts for value in bad.quoted):
+            raise Broken(f"{bad.what}: a message quotes the value")
     model = subject.make()
     with _listening(subject) as texts, recorded(model, refused=0):
-        subject.fit(model, subject.case.table, subject.case.schema)
-    told = [*texts, *subject.warned]
+        subject.fit_case(model)
     for what, pattern in canaries(subject.case):
-        try:
-            value = pattern.decode("ascii")
-        except UnicodeDecodeError:
-            continue
-        if len(value) >= DIGITS and value.isprintable() and any(value in text for text in told):
+        value = pattern.decode("ascii", "ignore")
+        whole = len(value) == len(pattern) >= DIGITS and value.isprintable()
+        if whole and any(value in text for text in [*texts, *subject.warned]):
             raise Broken(f"a message quotes {what}")
-    if not heard and not told:
+    if not heard and not texts and not subject.warned:
         raise NotApplicable("nothing was refused and nothing was said")
 
 
@@ -238,14 +224,10 @@ def _listening(subject: Subject) -> Iterator[list[str]]:
     try:
         yield texts
     except Exception as error:
-        texts += _told(error)
+        told: BaseException | None = error
+        chain: list[BaseException] = []
+        while told is not None and told not in chain:
+            chain.append(told)
+            told = told.__cause__ or (None if told.__suppress_context__ else told.__context__)
+        texts += [f"{e} {e.args!r} {getattr(e, '__notes__', '')}" for e in chain]
     texts += subject.warned[known:]
-
-
-def _told(error: BaseException | None) -> Iterator[str]:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield f"{error} {error.args!r} {getattr(error, '__notes__', '')}"
-        hidden = error.__suppress_context__
-        error = error.__cause__ or (None if hidden else error.__context__)

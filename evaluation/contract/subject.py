@@ -1,14 +1,15 @@
-"""The generator under test: how it is made, fitted and drawn from."""
+"""The generator under test: how it is made, fitted, drawn from and saved."""
 
 from __future__ import annotations
 
 import copy
 import inspect
+import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from sklearn.base import clone
@@ -29,7 +30,7 @@ DRAWN = 40
 
 
 def takes(function: Any, name: str) -> bool:
-    """Whether a function has a parameter of this name."""
+    """Whether a function can be called with an argument of this name."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -38,27 +39,18 @@ def takes(function: Any, name: str) -> bool:
 
 
 class Subject:
-    """A generator and the tables with which it is tried; fits that checks share are kept.
+    """A generator and the tables with which it is tried; fits that checks share are made once.
 
-    Parameters
-    ----------
-    generator : class, instance or callable
-        A class is called with the settings; an instance is cloned and given them; anything else
-        is called without arguments and its result is given them.
-    settings : dict
-    case : Case, optional
-        The user's own table; by default the built-in ones.
+    A class is called with the settings; an instance is cloned and given them; anything else is
+    called without arguments and its result is given them. The case is by default the built-in one.
     """
 
-    def __init__(
-        self, generator: Any, settings: dict[str, Any] | None = None, case: Case | None = None
-    ) -> None:
+    def __init__(self, generator: Any, settings: dict[str, Any], case: Case | None = None) -> None:
         self._generator = generator
-        self._settings = settings or {}
+        self._settings = settings
         self.case = case or town()
         self._own_case = case is not None
-        self._fits: dict[Any, Any] = {}
-        self._tapes: dict[Any, tuple[Any, Recording]] = {}
+        self._made: dict[Hashable, Any] = {}
         #: Texts of all warnings that fits raised.
         self.warned: list[str] = []
 
@@ -90,14 +82,20 @@ class Subject:
 
     # -- making and fitting --------------------------------------------------------------
 
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What ``make`` gives, made once for each key."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
     def make(self, **overrides: Any) -> Any:
         """A generator that is not fitted."""
         wanted = {**self._settings, **overrides}
         if isinstance(self._generator, type):
             return self._generator(**wanted)
         if hasattr(self._generator, "fit"):
-            fresh = hasattr(self._generator, "get_params")
-            model = clone(self._generator) if fresh else copy.deepcopy(self._generator)
+            copied = clone if hasattr(self._generator, "get_params") else copy.deepcopy
+            model = copied(self._generator)
         else:
             model = self._generator()
         if wanted and hasattr(model, "set_params"):
@@ -106,29 +104,31 @@ class Subject:
             setattr(model, name, value)
         return model
 
+    def seeded(self, seed: int | None) -> Any:
+        """A generator that is not fitted, with a seed where it takes one."""
+        return self.make(**({"random_state": seed} if self.has_setting("random_state") else {}))
+
     def has_setting(self, name: str) -> bool:
         """Whether the generator has a setting of this name."""
         model = self.make()
         if hasattr(model, "get_params"):
             return name in model.get_params()
-        return hasattr(model, name) or (
-            isinstance(self._generator, type) and takes(self._generator, name)
-        )
+        own = isinstance(self._generator, type) and takes(self._generator, name)
+        return own or hasattr(model, name)
 
     @property
     def takes_schema(self) -> bool:
         """Whether ``fit`` is told the public domain."""
         return takes(self.make().fit, "schema")
 
-    def need_schema(self) -> None:
-        """Leave a check that is about the declared domain."""
-        if not self.takes_schema:
+    def need(self, *parts: Literal["schema", "seed", "seeded samples"]) -> None:
+        """Leave a check that needs a declared domain, repeatable fits or repeatable samples."""
+        if "schema" in parts and not self.takes_schema:
             raise NotApplicable("fit takes no schema, so no domain is declared")
-
-    def need_seed(self) -> None:
-        """Leave a check that needs repeatable fits."""
-        if not self.has_setting("random_state"):
+        if "seed" in parts and not self.has_setting("random_state"):
             raise NotApplicable("the generator has no setting random_state")
+        if "seeded samples" in parts and not takes(self.make().sample, "random_state"):
+            raise NotApplicable("sample takes no random_state")
 
     def fit(self, model: Any, table: pd.DataFrame, schema: Schema, **options: Any) -> Any:
         """Fit, with warnings kept aside."""
@@ -140,47 +140,42 @@ class Subject:
             finally:
                 self.warned += [str(w.message) for w in caught]
 
-    def fitted(self, seed: int | None = 0, case: Case | None = None, again: Any = 0) -> Any:
-        """A fitted generator, the same whenever it is asked for with the same seed and name."""
+    def fit_case(self, model: Any, case: Case | None = None) -> Any:
+        """The generator, fitted to a case."""
         case = case or self.case
-        key = (seed, again)
-        if key not in self._fits:
-            model = self.make(**self._seed(seed))
-            self._fits[key] = self.fit(model, case.table, case.schema) or model
-        return self._fits[key]
+        return self.fit(model, case.table, case.schema) or model
 
-    def taped(self, seed: int | None, case: Case, what: str) -> tuple[Any, Recording]:
-        """A generator that was fitted while a tape was running, and the tape."""
-        key = (seed, what)
-        if key not in self._tapes:
-            model = self.make(**self._seed(seed))
+    def fitted(self, seed: int | None = 0, case: Case | None = None, again: Hashable = 0) -> Any:
+        """A fitted generator, the same whenever it is asked for with the same seed and name."""
+        return self.once((seed, again), lambda: self.fit_case(self.seeded(seed), case))
+
+    def recorded(
+        self, seed: int | None = 0, case: Case | None = None, what: str = "fresh one"
+    ) -> tuple[Any, Recording]:
+        """A fitted generator and the recording of its fit; made once for each seed and name."""
+
+        def fit() -> tuple[Any, Recording]:
+            model = self.seeded(seed)
             with recorded(model) as record:
-                self._tapes[key] = self.fit(model, case.table, case.schema) or model, record
-        return self._tapes[key]
+                return self.fit_case(model, case), record
+
+        found: tuple[Any, Recording] = self.once((seed, "recorded", what), fit)
+        return found
 
     def replayed(self, seed: int | None, case: Case, record: Recording) -> tuple[Any, Recording]:
-        """A generator that was fitted to other rows and told the answers of a tape."""
-        model = self.make(**self._seed(seed))
+        """A generator that was fitted to other rows and told the answers of a recording."""
+        model = self.seeded(seed)
         with replayed(model, record) as again:
-            return self.fit(model, case.table, case.schema) or model, again
-
-    def _seed(self, seed: int | None) -> dict[str, Any]:
-        return {"random_state": seed} if self.has_setting("random_state") else {}
+            return self.fit_case(model, case), again
 
     # -- what is fitted --------------------------------------------------------------------
 
-    def sample(self, model: Any, n: int | None = DRAWN, seed: int | None = None) -> pd.DataFrame:
-        """Draw rows; with a seed where ``sample`` takes one."""
-        options = {} if seed is None else {"random_state": seed}
-        drawn = model.sample(n, **options) if n is not None else model.sample(**options)
+    def sample(self, model: Any, n: int = DRAWN, seed: int | None = None) -> pd.DataFrame:
+        """Draw rows; with a seed where one is given."""
+        drawn = model.sample(n, **({} if seed is None else {"random_state": seed}))
         if not isinstance(drawn, pd.DataFrame):
             raise Broken(f"sample gave a {type(drawn).__name__}, not a DataFrame")
         return drawn
-
-    def need_seeded_samples(self) -> None:
-        """Leave a check that needs repeatable samples."""
-        if not takes(self.make().sample, "random_state"):
-            raise NotApplicable("sample takes no random_state")
 
     def ledger(self, model: Any) -> Any:
         """The ledger of a fit."""
@@ -189,21 +184,45 @@ class Subject:
             raise NotApplicable(f"no ledger, so nothing is promised that could be checked; {HINT}")
         return ledger
 
-    def save(self, model: Any, path: Path) -> bytes:
-        """What a saved model holds."""
+    def spending(self, seed: int | None = 0) -> Any:
+        """The ledger of a fit that spends."""
+        ledger = self.ledger(self.fitted(seed))
+        if not ledger.spends:
+            raise NotApplicable("nothing was spent")
+        return ledger
+
+    def drawing(self) -> Recording:
+        """The recording of a fit; where it spends, noise must come from our sources."""
+        ledger = self.ledger(self.fitted())
+        _, record = self.recorded()
+        if ledger.spends and not record.requests:
+            raise NotApplicable(f"noise does not come from a source of this project; {HINT}")
+        return record
+
+    @staticmethod
+    def saves(model: Any) -> bool:
+        """Whether a generator can be saved."""
+        return hasattr(model, "save") and bool(getattr(model, "publishable", True))
+
+    def saved(self, model: Any, *, refusing: bool = True) -> bytes:
+        """The file of a model; leaves the check where a generator may refuse and does."""
         if not hasattr(model, "save"):
             raise NotApplicable("the generator has no method save")
-        model.save(path)
-        return path.read_bytes()
+        if refusing and not self.saves(model):
+            raise NotApplicable("the generator refuses to be saved")
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(Path(folder) / "model")
+            return (Path(folder) / "model").read_bytes()
 
-    def load(self, model: Any, path: Path) -> Any:
-        """A model read back."""
-        own: Callable[[Path], Any] | None = getattr(type(model), "load", None)
-        if own is not None:
-            return own(path)
-        if isinstance(model, Generator):
-            return load(path, type(model))
-        raise NotApplicable("the generator has no class method load")
+    def loaded(self, model: Any, content: bytes) -> Any:
+        """A model read back from a file."""
+        own = getattr(type(model), "load", None)
+        if own is None and not isinstance(model, Generator):
+            raise NotApplicable("the generator has no class method load")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model"
+            path.write_bytes(content)
+            return load(path, type(model)) if own is None else own(path)
 
 
 def excuse(ledger: Any, found: str) -> None:
