@@ -17,6 +17,7 @@ from copula_shirley.schema.values import Positions, plain, positions, truth_of
 
 #: What a draft calls the category of all values that it does not list.
 OTHER = "other"
+CATEGORY = {"type": ["string", "number", "boolean"]}
 #: How long a scale may be that a draft copies.
 FEW = 20
 
@@ -84,7 +85,12 @@ class Listed(Kind):
 class Categorical(Listed):
     """Texts or numbers of a declared list."""
 
-    fields = frozenset({"categories", "ordered", "other"})
+    fields: ClassVar[dict[str, Any]] = {
+        "categories": {"type": "array", "items": CATEGORY, "minItems": 1, "uniqueItems": True},
+        "ordered": {"type": "boolean", "description": "the order of the list means something"},
+        "other": {**CATEGORY, "description": "the category that takes unknown ones"},
+    }
+    types = (str, int, float, np.generic)
     may_identify = True
     lacking = "categories"
     least: ClassVar[dict[str, Any]] = {"categories": ("(other)",)}

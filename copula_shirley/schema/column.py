@@ -14,6 +14,7 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.files.texts import is_text, odd_character, shown
 from copula_shirley.schema.categorical import Boolean, Categorical
 from copula_shirley.schema.dates import Datetime
+from copula_shirley.schema.duration import Duration
 from copula_shirley.schema.kind import Kind
 from copula_shirley.schema.numeric import Continuous, Integer
 from copula_shirley.schema.values import is_number, plain, scalar
@@ -25,6 +26,7 @@ KINDS: dict[str, type[Kind]] = {
     "integer": Integer,
     "continuous": Continuous,
     "datetime": Datetime,
+    "duration": Duration,
 }
 PROVENANCES = ("declared", "drafted", "private")
 #: Fields of every column, about where its domain came from.
@@ -44,7 +46,7 @@ class Column:
     Parameters
     ----------
     name : str
-    kind : {"categorical", "boolean", "integer", "continuous", "datetime"}
+    kind : {"categorical", "boolean", "integer", "continuous", "datetime", "duration"}
         One of ``KINDS``.
     categories : tuple
         The closed list of a categorical column.
@@ -52,11 +54,11 @@ class Column:
         The list's order means something (it is then kept by every encoder).
     other : object
         The category that takes unknown ones when ``on_unknown="clip"``.
-    minimum, maximum : number or datetime
+    minimum, maximum : number, datetime or timedelta
         Bounds, both inclusive.
     resolution : float or str
-        Continuous: draws are rounded to it. Datetime: a pandas offset such as
-        ``"1D"`` or ``"1s"``, the grid on which the values lie.
+        Continuous: draws are rounded to it. Datetime and duration: the grid on which the values
+        lie, such as ``"1D"`` or ``"1s"``.
     cells : int
         Number of equal-width histogram cells over the domain.
     special : tuple

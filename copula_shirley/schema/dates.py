@@ -1,9 +1,10 @@
-"""Columns of values on a grid of time: dates."""
+"""Columns of values on a grid of time: what moments and durations share, and moments."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.schema.domain import MISSING, TEXT, FloatArray
-from copula_shirley.schema.kind import Kind, Rule
-from copula_shirley.schema.values import absent, bound_of, moment_of
+from copula_shirley.schema.kind import CELLS, Kind, Rule
+from copula_shirley.schema.values import absent, moment_of
 
 MICROSECOND = pd.Timedelta("1us")
 DAY = pd.Timedelta("1D")
@@ -20,18 +21,19 @@ DAY = pd.Timedelta("1D")
 STEPS = ("1D", "1h", "1min", "1s", "1ms", "1us")
 #: Steps that a measured domain tells apart, the coarsest first.
 MEASURED_STEPS = ("1D", "1h", "1s", "1us")
-#: Days from 1970 that any timestamp of pandas can hold.
+#: Days from the origin that pandas can hold in nanoseconds.
 FARTHEST = 106_000
 #: Formats of dates that a draft finds in texts.
 TEXT_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d")
+RESOLUTION = {"type": "string", "description": "step of the grid, such as 1D, 1h, 15min or 1s"}
 
 
 class Timed(Kind):
-    """Moments or lengths of time; their numbers are steps of ``resolution`` since the minimum."""
+    """Values on a grid of time; their numbers are steps of ``resolution`` since the minimum."""
 
-    #: How pandas stores the values, in microseconds.
-    dtype: ClassVar[str]
-    #: The value of which numbers are measured in days.
+    #: How values are reckoned with, in microseconds.
+    dtype: ClassVar[Any]
+    #: The value of which measured numbers are days.
     origin: ClassVar[Any]
     grains = tuple(pd.Timedelta(step) / DAY for step in MEASURED_STEPS[:-1])
 
@@ -39,24 +41,22 @@ class Timed(Kind):
 
     @property
     def what(self) -> str:
+        """A value, in messages."""
         raise NotImplementedError
 
     @property
     def example(self) -> str:
+        """A bound, in messages."""
         raise NotImplementedError
 
     @classmethod
-    def read_values(cls, series: pd.Series, text_format: str | None) -> pd.Series:
+    def value_of(cls, value: Any, text_format: str | None) -> Any:
+        """One value as a numpy scalar of ``dtype``; NaT if it is none."""
         raise NotImplementedError
 
     def bound_of(self, value: Any) -> Any:
+        """A bound as pandas' scalar; NaT if it is none."""
         raise NotImplementedError
-
-    def texts(self, values: pd.Series) -> pd.Series:
-        raise NotImplementedError
-
-    def bare_texts(self, series: pd.Series) -> NDArray[np.bool_]:
-        return np.zeros(len(series), dtype=bool)
 
     # -- the description ------------------------------------------------------------
 
@@ -71,15 +71,12 @@ class Timed(Kind):
             raise column.error("minimum", str(low), f"must not exceed maximum ({high})")
         if isinstance(resolution, dt.timedelta):
             resolution = str(pd.Timedelta(resolution))
-        wrong = column.error("resolution", resolution, 'must be a duration such as "1D"')
-        if not isinstance(resolution, str | None):
-            raise wrong
         try:
-            step = pd.Timedelta("1s" if resolution is None else resolution)
+            fits = isinstance(resolution, str | None) and self.step >= MICROSECOND
         except (ValueError, TypeError):
-            raise wrong from None
-        if step < MICROSECOND:
-            raise wrong
+            fits = False
+        if not fits:
+            raise column.error("resolution", resolution, 'must be a duration such as "1D"')
         self.check_cells()
         return {**found, "resolution": resolution}
 
@@ -90,16 +87,33 @@ class Timed(Kind):
 
     @classmethod
     def drafted(cls, values: pd.Series) -> dict[str, Any]:
-        micro = values.to_numpy(dtype=np.dtype(cls.dtype)).astype("int64")
-        passed = micro - micro.min()
+        """Bounds and the coarsest step of known values."""
+        low, high = values.min(), values.max()
+        passed = (values - low).to_numpy("timedelta64[us]").astype("int64")
         steps = (s for s in STEPS if np.all(passed % (pd.Timedelta(s) // MICROSECOND) == 0))
-        return {
-            "minimum": values.min(),
-            "maximum": values.max(),
-            "resolution": next(steps, STEPS[-1]),
-        }
+        return {"minimum": low, "maximum": high, "resolution": next(steps, STEPS[-1])}
 
     # -- values to numbers and back -------------------------------------------------
+
+    @classmethod
+    def read_values(cls, series: pd.Series, text_format: str | None = None) -> pd.Series:
+        """Values of ``dtype``, moments naive and in UTC; what is none becomes NaT.
+
+        Each value is read by itself: ``pandas.to_datetime`` takes format, time zone and unit from
+        the whole column.
+        """
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            series = series.astype(series.dtype.categories.dtype)
+        if isinstance(series.dtype, pd.DatetimeTZDtype):
+            series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        if series.dtype.kind == cls.letters:
+            found: pd.Series = series.astype(cls.dtype)
+            return found
+        of_text = cache(lambda text: cls.value_of(text, text_format))
+        values = [
+            of_text(v) if isinstance(v, str) else cls.value_of(v, text_format) for v in series
+        ]
+        return pd.Series(np.array(values, dtype=cls.dtype), series.index, name=series.name)
 
     def read(self, series: pd.Series) -> pd.Series:
         return self.read_values(series, self.column.format)
@@ -122,35 +136,36 @@ class Timed(Kind):
 
     @property
     def private_storage(self) -> str:
-        return self.dtype
+        return str(self.dtype)
 
     @property
     def storage_of_gaps(self) -> str | None:
         return self.private_storage
 
-    # -- what fits and what does not ------------------------------------------------
-
     @property
     def file_dtype(self) -> str:
         return TEXT
+
+    def from_file(self, series: pd.Series) -> pd.Series:
+        if self.column.format is not None:
+            return series
+        values = self.read_values(series)
+        return values if values[series.notna()].notna().all() else series
+
+    # -- what fits and what does not ------------------------------------------------
 
     def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
         values = self.read(series)
         steps = self.steps(values)
         off_grid = f"a value is not a whole number of steps ({self.step}) after the minimum"
         return [
-            (
-                self.bare_texts(series),
-                "dates are stored as text; declare their format, such as %d.%m.%Y",
-            ),
             (values.isna().to_numpy() & ~gaps, f"a value is not {self.what}"),
             (self.beyond(values), f"a value is outside {self.bounds}"),
             (~gaps & (steps != np.floor(steps)), off_grid),
         ]
 
     def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
-        wrong = self.read(series).isna().to_numpy() | self.bare_texts(series)
-        return np.asarray(~absent(series) & wrong)
+        return np.asarray(~absent(series) & self.read(series).isna().to_numpy())
 
     def clipped(self, series: pd.Series) -> pd.Series:
         values = self.read(series)
@@ -160,10 +175,9 @@ class Timed(Kind):
         column = self.column
         steps = np.floor(self.steps(values.clip(column.minimum, column.maximum)))
         nearest = self.from_numbers(np.where(np.isnan(steps), MISSING, steps))
-        nearest = nearest.set_axis(series.index)
         if isinstance(series.dtype, pd.DatetimeTZDtype):
             nearest = nearest.dt.tz_localize("UTC").astype(series.dtype)
-        elif series.dtype.kind in "mM":
+        elif series.dtype.kind == self.letters:
             nearest = nearest.astype(series.dtype)
         else:  # by format a moment is read as itself
             series = series.astype(object)
@@ -210,21 +224,26 @@ class Timed(Kind):
         low, high = self.column.minimum, self.column.maximum
         inside = self.read(series).clip(low, high).dt.floor(str(self.column.resolution))
         inside = inside.clip(low, high)
-        if not self.column.missing:
-            inside = inside.fillna(low)
-        return inside if self.column.format is None else self.texts(inside)
+        return pd.Series(inside if self.column.missing else inside.fillna(low))
 
 
 class Datetime(Timed):
     """Moments, in UTC."""
 
-    fields = frozenset({"minimum", "maximum", "resolution", "cells", "format"})
+    fields: ClassVar[dict[str, Any]] = {
+        "minimum": {"type": "string", "description": "the first date or time, such as 2022-02-05"},
+        "maximum": {"type": "string", "description": "the last date or time"},
+        "resolution": RESOLUTION,
+        "cells": CELLS,
+        "format": {"type": "string", "pattern": "%", "description": "of texts, such as %d.%m.%Y"},
+    }
     plural = "dates"
     stored = "date"
     least: ClassVar[dict[str, Any]] = {"minimum": "1970-01-01", "maximum": "1970-01-02"}
     dtype = "datetime64[us]"
     origin = pd.Timestamp(0)
     letters = "M"
+    types = (dt.date,)
 
     @property
     def what(self) -> str:
@@ -240,33 +259,48 @@ class Datetime(Timed):
             raise self.column.error("format", self.column.format, "must be such as %d.%m.%Y")
         return super().normalise()
 
+    @classmethod
+    def value_of(cls, value: Any, text_format: str | None) -> Any:
+        return moment_of(value, text_format)
+
     def bound_of(self, value: Any) -> Any:
-        return pd.Timestamp(bound_of(value, self.column.format))
+        """ISO 8601, else by the format: without one 05.02.2022 is no date."""
+        moment, how = moment_of(value, None), self.column.format
+        return pd.Timestamp(moment_of(value, how) if np.isnat(moment) and how else moment)
 
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:
-        text_format = guess_format(known)
-        if not pd.api.types.is_datetime64_any_dtype(known.dtype) and not text_format:
+        text_format = cls.format_of(known)
+        dates = known.dtype.kind == "M" or all(isinstance(v, dt.date) for v in known)
+        if not dates and not text_format:
             return None
         return {**cls.drafted(cls.read_values(known, text_format)), "format": text_format}
 
     @classmethod
-    def read_values(cls, series: pd.Series, text_format: str | None) -> pd.Series:
-        """Naive UTC timestamps; what is no date becomes NaT.
+    def format_of(cls, known: pd.Series) -> str | None:
+        """The format of dates stored as text, or None if this is no such column."""
+        distinct = pd.Series(known.unique(), dtype=object)
+        if not all(isinstance(v, str) for v in distinct):
+            return None
+        for text_format in TEXT_FORMATS:
+            again = cls.texts(cls.read_values(distinct, text_format), text_format)
+            if bool((again == distinct).all()):
+                return text_format
+        return None
 
-        Each value is read by itself: ``pandas.to_datetime`` takes format, time zone and unit from
-        the whole column.
-        """
-        return stamps(series, text_format)
-
-    def texts(self, values: pd.Series) -> pd.Series:
-        return date_texts(values, str(self.column.format))
+    @staticmethod
+    def texts(moments: pd.Series, text_format: str) -> pd.Series:
+        """Moments as texts that are read back."""
+        if "%z" in text_format:
+            moments = moments.dt.tz_localize("UTC")
+        found: pd.Series = moments.dt.strftime(text_format)
+        return found
 
     def stored_as(self, values: pd.Series, dtype: str | None) -> pd.Series:
         if dtype is None:
             return values
         if self.column.format is not None:
-            return super().stored_as(self.texts(values), dtype)
+            return super().stored_as(self.texts(values, self.column.format), dtype)
         if dtype == "object":
             daily = self.step % DAY == pd.Timedelta(0)
             plain = [
@@ -282,56 +316,20 @@ class Datetime(Timed):
         return TEXT if self.column.format else self.dtype
 
     def stores(self, dtype: Any) -> bool:
-        dates = pd.api.types.is_datetime64_any_dtype(dtype) or str(dtype) == "object"
-        return bool(self.column.format) or dates
+        return bool(self.column.format) or dtype.kind == "M" or str(dtype) == "object"
 
     def bare_texts(self, series: pd.Series) -> NDArray[np.bool_]:
-        if self.column.format or pd.api.types.is_datetime64_any_dtype(series.dtype):
-            return super().bare_texts(series)
-        return np.array([isinstance(value, str) for value in series], dtype=bool)
+        """Texts where the schema names no format."""
+        bare = self.column.format is None and series.dtype.kind != "M"
+        return np.array([bare and isinstance(value, str) for value in series], dtype=bool)
 
-    def from_file(self, series: pd.Series) -> pd.Series:
-        if self.column.format is not None:
-            return series
-        moments = stamps(series, None)
-        return moments if moments[series.notna()].notna().all() else series
+    def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
+        rule = "dates are stored as text; declare their format, such as %d.%m.%Y"
+        return [(self.bare_texts(series), rule), *super().own_rules(series, gaps)]
 
+    def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
+        return np.asarray(super().unreadable(series) | self.bare_texts(series))
 
-def stamps(series: pd.Series, stored_format: str | None) -> pd.Series:
-    """A series of dates as naive UTC timestamps; what is no date becomes NaT."""
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        series = series.astype(series.dtype.categories.dtype)
-    if isinstance(series.dtype, pd.DatetimeTZDtype):
-        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-    if pd.api.types.is_datetime64_any_dtype(series.dtype):
-        return series.astype("datetime64[us]")
-    texts: dict[str, np.datetime64] = {}
-    moments = []
-    for value in series:
-        moment = texts.get(value) if isinstance(value, str) else None
-        if moment is None:
-            moment = moment_of(value, stored_format)
-            if isinstance(value, str):
-                texts[value] = moment
-        moments.append(moment)
-    return pd.Series(np.array(moments, dtype="datetime64[us]"), index=series.index)
-
-
-def date_texts(moments: pd.Series, stored_format: str) -> pd.Series:
-    """Naive UTC timestamps as texts that ``stamps`` reads back."""
-    if "%z" in stored_format:
-        moments = moments.dt.tz_localize("UTC")
-    texts: pd.Series = moments.dt.strftime(stored_format)
-    return texts
-
-
-def guess_format(known: pd.Series) -> str | None:
-    """The format of dates stored as text, or None if this is no such column."""
-    distinct = pd.Series(known.unique(), dtype=object)
-    if not all(isinstance(v, str) for v in distinct):
-        return None
-    for stored_format in TEXT_FORMATS:
-        again = date_texts(stamps(distinct, stored_format), stored_format)
-        if bool((again == distinct).all()):
-            return stored_format
-    return None
+    def brought_in(self, series: pd.Series) -> pd.Series:
+        inside, text_format = super().brought_in(series), self.column.format
+        return inside if text_format is None else self.texts(inside, text_format)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +47,6 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
     known = series.dropna()
     if isinstance(known.dtype, pd.CategoricalDtype) and not _can_be_listed(known.dtype.categories):
         known = series = known.astype(known.dtype.categories.dtype)
-    if len(known) and all(isinstance(v, dt.date) for v in known):
-        known = pd.to_datetime(known)
     values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else known
     if any(isinstance(v, str) and odd_character(v, spaces=True) for v in values):
         why = "a value holds a control character, which a schema cannot list"
@@ -94,7 +91,7 @@ def _check_storable(name: str, known: pd.Series) -> None:
     """Refuse lists and the like, which can be no category."""
     if pd.api.types.is_numeric_dtype(known.dtype):
         return
-    storable = str | int | float | dt.date | np.generic
+    storable = tuple(t for cls in KINDS.values() for t in cls.types)
     kinds = {type(v).__name__ for v in known if not isinstance(v, storable)}
     if kinds:
         raise SchemaError(

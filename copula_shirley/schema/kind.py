@@ -28,6 +28,7 @@ from copula_shirley.schema.values import Reader, absent, label_of, scalar, text_
 if TYPE_CHECKING:
     from copula_shirley.schema.column import Column
 
+CELLS = {"type": "integer", "minimum": 1, "description": "number of histogram cells"}
 #: Rows that break a rule, and the rule.
 Rule = tuple[NDArray[np.bool_], str]
 
@@ -39,8 +40,9 @@ class Kind:
     others.
     """
 
-    #: Fields of a column that apply, beside those that every column has.
-    fields: ClassVar[frozenset[str]] = frozenset()
+    #: Fields of a column that apply, beside those that every column has, and what each may hold in
+    #: a schema file (JSON Schema).
+    fields: ClassVar[dict[str, Any]] = {}
     #: Whether the values are a closed list, such as categories.
     is_listed: ClassVar[bool] = False
     #: Whether the values are numbers, in files too.
@@ -57,6 +59,8 @@ class Kind:
     plural: ClassVar[str] = "finite numbers"
     #: How values are looked at whose domain is measured with noise, as models store it.
     stored: ClassVar[str] = "number"
+    #: Python types of values that a table may hold as objects.
+    types: ClassVar[tuple[type, ...]] = ()
     #: Letters of the numpy dtypes that hold nothing but values of this kind.
     letters: ClassVar[str] = ""
     #: Steps that a measured domain tells apart, the coarsest first; in days for moments.

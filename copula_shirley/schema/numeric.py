@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.schema.domain import MISSING, FloatArray
-from copula_shirley.schema.kind import Kind, Rule
+from copula_shirley.schema.kind import CELLS, Kind, Rule
 from copula_shirley.schema.values import (
     INEXACT,
     Reader,
@@ -31,6 +31,13 @@ from copula_shirley.schema.values import (
 DECIMALS = 6
 #: Most numbers of a file; others are read one by one.
 PLAIN = r"^-?[0-9]{1,20}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$"
+
+
+def bounds_of(number: str) -> dict[str, Any]:
+    """The fields of a column of numbers, as JSON Schema."""
+    one = {"type": number}
+    special = {"type": "array", "items": one, "description": "values with a cell of their own"}
+    return {"minimum": one, "maximum": one, "cells": CELLS, "special": special}
 
 
 class Number(Kind):
@@ -189,7 +196,7 @@ class Number(Kind):
 class Integer(Number):
     """Whole numbers."""
 
-    fields = frozenset({"minimum", "maximum", "cells", "special"})
+    fields = bounds_of("integer")
     is_whole = True
     is_countable = True
     letters = "iuf"
@@ -232,7 +239,7 @@ class Integer(Number):
 class Continuous(Number):
     """Numbers of any size, or on a grid of ``resolution``."""
 
-    fields = frozenset({"minimum", "maximum", "resolution", "cells", "special"})
+    fields = bounds_of("number") | {"resolution": {"type": "number", "exclusiveMinimum": 0}}
 
     def normalise(self) -> dict[str, Any]:
         super().normalise()

@@ -150,15 +150,6 @@ def _digits(value: Any) -> str | None:
     return str(int(number)) if math.isfinite(number) and number == int(number) else None
 
 
-def bound_of(value: Any, text_format: str | None) -> np.datetime64:
-    """A bound of dates, or NaT: texts as ISO 8601, else by the format of the column's own texts.
-
-    Nothing is guessed: 05.02.2022 is no date without a format.
-    """
-    moment = moment_of(value, None)
-    return moment_of(value, text_format) if np.isnat(moment) and text_format else moment
-
-
 class Positions:
     """The position of a value in a closed list of categories; -2 if it is in none.
 

@@ -158,6 +158,8 @@ def _spelling(column: Column, value: Any, how: str) -> Any:
         return value if how == "decimals" else str(value).rstrip("0").removesuffix(".") + ".0"
     if isinstance(value, bool | np.bool_):
         return {"decimals": str(value).upper(), "signs": str(int(value))}.get(how, str(value))
+    if not (column.is_number or column.is_listed):
+        return value
     number = float(value)
     return {"decimals": f" {number!r}", "signs": f"{number:+.6f}"}.get(how, f"{number:.9e}")
 

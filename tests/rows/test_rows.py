@@ -73,12 +73,12 @@ def test_the_holder_counts_in_chunks(
 def test_a_domain_is_measured_in_chunks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     table = people(N)
     schema = private_domain.undeclared(table)
-    stored = {c.name: private_domain.STORAGES[c.kind] for c in schema}
+    stored = {c.name: c.domain.stored for c in schema}
     number = next(n for n, how in stored.items() if how == "number")
     word = next(n for n, how in stored.items() if how == "category")
     maps: list[CellMap] = [
         private_domain.MagnitudeKey(number),
-        private_domain.GrainKey(number, date=False),
+        private_domain.GrainKey(number, schema[number].domain.grains),
         private_domain.RestKey(word, ("x",)),
     ]
     labels: LabelMap = private_domain.LabelKey(word)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.schema.dates import Datetime, guess_format
+from copula_shirley.schema.dates import Datetime
 from copula_shirley.schema.domain import MISSING
 from copula_shirley.schema.schema import Column
 
@@ -276,7 +276,7 @@ def test_storage_depends_on_the_dtype_alone() -> None:
     ],
 )
 def test_the_format_of_dates_is_guessed(texts_: list[str], found: str | None) -> None:
-    assert guess_format(pd.Series(texts_)) == found
+    assert Datetime.format_of(pd.Series(texts_)) == found
 
 
 @pytest.mark.parametrize(

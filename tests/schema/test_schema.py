@@ -699,16 +699,19 @@ def numerics(draw: st.DrawFn, name: str, kind: str) -> Column:
 
 
 @st.composite
-def datetimes(draw: st.DrawFn, name: str) -> Column:
+def timed(draw: st.DrawFn, name: str, kind: str) -> Column:
     moments = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
-    low, high = sorted([draw(moments), draw(moments)])
+    lengths = st.timedeltas(dt.timedelta(-100_000), dt.timedelta(100_000))
+    values: Any = moments if kind == "datetime" else lengths
+    low, high = sorted([draw(values), draw(values)])
+    formats = [None, "%Y-%m-%d", "%d.%m.%Y %H:%M"] if kind == "datetime" else [None]
     return Column(
         name,
-        "datetime",
+        kind,
         minimum=low,
         maximum=high,
         resolution=draw(st.sampled_from([None, *dates.STEPS, "7D", "15min"])),
-        format=draw(st.sampled_from([None, "%Y-%m-%d", "%d.%m.%Y %H:%M"])),
+        format=draw(st.sampled_from(formats)),
     )
 
 
@@ -719,8 +722,8 @@ def schemas(draw: st.DrawFn) -> Schema:
         kind = draw(st.sampled_from(list(KINDS)))
         if kind == "categorical":
             column = draw(categoricals(name))
-        elif kind == "datetime":
-            column = draw(datetimes(name))
+        elif kind in ("datetime", "duration"):
+            column = draw(timed(name, kind))
         elif kind == "boolean":
             column = Column(name, "boolean")
         else:
