@@ -11,7 +11,7 @@ import json
 import platform
 import warnings
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
@@ -21,7 +21,7 @@ from copula_shirley.errors import ArtefactError
 from copula_shirley.files.plain_json import canonical, close, sha256_of
 from copula_shirley.privacy.card_words import Bound, Words, meaning_of, randomness_of, words_of
 from copula_shirley.privacy.ledger import Ledger
-from copula_shirley.schema.schema import Schema
+from copula_shirley.schema.schema import Column, Schema
 
 FORMAT = 2
 PACKAGES = ("copula-shirley", "numpy", "opendp", "pyvinecopulib")
@@ -81,35 +81,33 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         ``rows`` is the number that the model keeps: noisy, or public. ``made_with`` are the
         versions of the packages that fitted it, by default those that run.
         """
-        facts: dict[str, Any] = {
-            "generator": name,
-            "ledger": ledger.to_dict(),
-            "columns": [
-                ColumnFacts(
-                    c.name,
-                    c.kind,
-                    c.provenance,
-                    c.size,
-                    c.source,
-                    c.provenance == "declared" and c.draft is not None,
-                )
-                for c in schema
-            ],
-            "person": None
-            if schema.person is None
-            else PersonFacts(
-                schema.max_rows,
-                schema.person_provenance,
-                schema.person_source,
-                schema.person_provenance == "declared" and schema.person_draft is not None,
-            ),
-            "left_out": [vars(left) for left in schema.left_out],
-            "domain_warnings": domain_warnings(schema, rows),
-            "versions": dict(made_with or versions()),
-            "settings_sha256": sha256_of(settings),
-            "schema_sha256": sha256_of(schema.to_dict()),
-        }
-        card = cls(**facts, **_derived(ledger, name))
+        columns = [
+            ColumnFacts(
+                c.name,
+                c.kind,
+                c.provenance,
+                c.size,
+                c.source,
+                c.provenance == "declared" and c.draft is not None,
+            )
+            for c in schema
+        ]
+        person, known = None, schema.person_provenance
+        if schema.person is not None:
+            as_drafted = known == "declared" and schema.person_draft is not None
+            person = PersonFacts(schema.max_rows, known, schema.person_source, as_drafted)
+        card = cls(
+            generator=name,
+            ledger=ledger.to_dict(),
+            columns=columns,
+            person=person,
+            left_out=[vars(left) for left in schema.left_out],
+            domain_warnings=domain_warnings(schema, rows),
+            versions=dict(made_with or versions()),
+            settings_sha256=sha256_of(settings),
+            schema_sha256=sha256_of(schema.to_dict()),
+            **_derived(ledger, name),
+        )
         return cls.from_dict(json.loads(canonical(card.to_dict())))  # as a file will give it back
 
     @classmethod
@@ -132,7 +130,6 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self.to_dict()[name]
 
     def to_html(self) -> str:
-        """The card as one page that needs nothing but itself."""
         from copula_shirley.privacy.card_page import page_of  # noqa: PLC0415  (slow)
 
         return page_of(self)
@@ -176,6 +173,10 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return found
 
 
+def _as_drafted(column: Column) -> bool:
+    return column.provenance == "declared" and column.draft is not None
+
+
 def _derived(ledger: Ledger, name: str) -> dict[str, Any]:
     """The entries of a card that follow from the ledger of the generator ``name``."""
     return {
@@ -206,13 +207,7 @@ def domain_warnings(schema: Schema, rows: int) -> list[str]:
 
 def versions() -> dict[str, str]:
     """Versions of what a fit depends on."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
 def card_of(model: Any) -> Card:
@@ -227,5 +222,4 @@ def card_html(card: Card | Mapping[str, Any], *file_and_date: Any) -> str:
     from copula_shirley.privacy.card_page import page_of  # noqa: PLC0415  (slow)
 
     warnings.warn("card_html(card) is now card.to_html()", DeprecationWarning, stacklevel=2)
-    known = card if isinstance(card, Card) else Card.from_dict(dict(card))
-    return page_of(known, *file_and_date)
+    return page_of(card if isinstance(card, Card) else Card.from_dict(dict(card)), *file_and_date)

@@ -37,13 +37,8 @@ DIGEST_START, DIGEST_END = "<!--sha256:", "-->\n"
 def page_of(card: Card, file: Mapping[str, str] | None = None, made: str | None = None) -> str:
     """The page of a card.
 
-    Parameters
-    ----------
-    card : Card
-    file : mapping, optional
-        Name and sha256 of the file that the card lies beside, and what was ``given`` for its rows.
-    made : str, optional
-        When.
+    ``file`` has name and sha256 of the file that the card lies beside, and what was ``given`` for
+    its rows; ``made`` says when.
     """
     ledger = Ledger.from_dict(card.ledger)
     summary = dict(ledger.summary())
@@ -63,9 +58,7 @@ def page_of(card: Card, file: Mapping[str, str] | None = None, made: str | None 
             words=card.words,
             meaning=card.meaning,
             mood=mood,
-            claimed=summary["claimed"],
-            proved=summary["proved"],
-            spent=summary["spent"],
+            **{name: summary[name] for name in ("claimed", "proved", "spent")},
             unit=unit_in_words(ledger),
             unprotected=ledger.grouped_unprotected(),
             randomness=randomness,
@@ -81,7 +74,6 @@ def page_of(card: Card, file: Mapping[str, str] | None = None, made: str | None 
 
 
 def digest_of(page: bytes) -> str:
-    """The digest that a page ends in."""
     return hashlib.sha256(page).hexdigest()
 
 

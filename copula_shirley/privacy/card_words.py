@@ -6,7 +6,7 @@ import math
 
 from msgspec import Struct
 
-from copula_shirley.privacy.ledger import Ledger, Reason, Unprotected
+from copula_shirley.privacy.ledger import Ledger, Reason
 from copula_shirley.privacy.meaning import FALSE_POSITIVES, most_true_positives
 
 #: What is said of each kind of randomness.
@@ -68,7 +68,7 @@ def meaning_of(ledger: Ledger) -> list[Bound] | None:
 
 
 def unit_in_words(ledger: Ledger) -> str:
-    """Whose data is protected, such as "person with up to 3 rows"."""
+    """The protected unit, such as "person with up to 3 rows"."""
     if ledger.unit == "row" and ledger.rows_per_unit == 1:
         return "row"
     return f"{ledger.unit} with up to {ledger.rows_per_unit} rows"
@@ -88,9 +88,8 @@ def _verdict(ledger: Ledger) -> str:
 
 def _headline(ledger: Ledger) -> str:
     if ledger.proved is None:
-        if any(use.reason is Reason.NOISE_OFF for use in ledger.unprotected):
-            return "Nothing is proved: the noise is switched off."
-        return "Nothing is proved."
+        off = any(use.reason is Reason.NOISE_OFF for use in ledger.unprotected)
+        return f"Nothing is proved{': the noise is switched off' if off else ''}."
     if not ledger.spends:
         return "Nothing was learnt from the rows: epsilon 0."
     return f"Proved: {ledger.proved}, for every {unit_in_words(ledger)}."
@@ -106,13 +105,10 @@ def _warnings(ledger: Ledger, name: str) -> list[str]:
             "COPULA-SHIRLEY fits its vine to raw records. For this alone nothing is proved of it "
             "at any epsilon, whatever its authors claim."
         )
-    reasons: dict[str, list[Unprotected]] = {}
-    for use in ledger.unprotected:
-        reasons.setdefault(use.why, []).append(use)
-    for why, uses in reasons.items():
+    for why in dict.fromkeys(use.why for use in ledger.unprotected):
+        uses = [use for use in ledger.unprotected if use.why == why]
         where = ", ".join(dict.fromkeys(use.stage for use in uses))
-        if len(uses) == 1:
-            where += f", {uses[0].what}"
+        where += f", {uses[0].what}" if len(uses) == 1 else ""
         found.append(f"Not protected ({where}): {why}.")
     if claimed is not None and spent.epsilon > claimed.epsilon * (1 + 1e-6):
         found.append(
@@ -133,26 +129,19 @@ def _person(ledger: Ledger) -> str:
             "No bound can be given on what somebody can find out about a person from this release. "
             "Treat it as you would treat the rows themselves."
         )
-    replaced = ledger.neighbours == "replace-one"
-    if ledger.unit == "row":
-        what = (
-            "a row is the true one or was replaced by another"
-            if replaced
-            else ("a row was in the data")
-        )
-    elif replaced:
+    what = "a row is the true one or was replaced by another"
+    if ledger.unit != "row":
         what = f"the rows of a {ledger.unit} are the true ones or were replaced by others"
-    else:
-        what = f"the rows of a {ledger.unit} were in the data"
+    if ledger.neighbours == "add-remove":
+        what = "a row was" if ledger.unit == "row" else f"the rows of a {ledger.unit} were"
+        what += " in the data"
     caught, guessed = 100 * bounds[1].most_true_positives, 100 * bounds[1].false_positives
+    found = (
+        f"if they say yes in {guessed:g} of 100 cases in which it is not so, they say yes in at "
+        f"most {percent(caught)} of 100 cases in which it is. A blind guess gets {guessed:g}"
+    )
     if caught <= guessed:
         found = "they can do no better than guess"
-    else:
-        found = (
-            f"if they say yes in {guessed:g} of 100 cases in which it is not so, they say yes in "
-            f"at most {percent(caught)} of 100 cases in which it is. A blind guess gets "
-            f"{guessed:g}"
-        )
     return (
         f"Suppose that somebody knows this method, all settings and everything about all others, "
         f"and wants to tell from this release whether {what}. Whatever they compute, {found}."
