@@ -7,8 +7,7 @@ from pathlib import Path
 
 from copula_shirley.cli.terminal import messages, screen
 from copula_shirley.experiments.cli.display import print_failures, print_leaderboard
-from copula_shirley.experiments.cli.experiments import default_folder, make
-from copula_shirley.experiments.report import write_report
+from copula_shirley.experiments.cli.experiments import default_folder, make, publish
 from copula_shirley.experiments.run.runner import exit_code
 from copula_shirley.experiments.run.store import Store
 from copula_shirley.experiments.specs import Grid
@@ -23,9 +22,8 @@ def main() -> int:
     messages.print(f"{grid.title}: {len(grid.runs())} runs, a few minutes")
     rows = make(grid, Store(default_folder(grid)), again=["failed", "timeout", "stale"])
     print_leaderboard(rows, screen)
-    write_report(rows, output, grid.title)
     print_failures(rows, messages)
-    messages.print(f"Report written to {output.resolve()}", soft_wrap=True)
+    publish(rows, grid.title, output)
     return exit_code(rows)
 
 

@@ -13,7 +13,7 @@ import hashlib
 import importlib.util
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ from copula_shirley.schema.schema import Schema
 FOLDER_VARIABLE = "COPULA_SHIRLEY_DATA"
 
 Entry = Mapping[str, Any]
-Identity = tuple[Any, ...]
 
 
 class DatasetError(ShirleyError):
@@ -93,10 +92,6 @@ def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Datas
     ((5000, 6), ('A', 'B', 'C', 'D', 'E', 'F'))
     """
     entry = _entry(name)
-    if path is None and name in _kept:
-        found_at, dataset = _kept[name]
-        if found_at == _identity(entry):
-            return replace(dataset, table=dataset.table.copy(), tasks=dict(dataset.tasks))
     schema = Schema.from_dict({key: entry[key] for key in ("person", "columns") if key in entry})
     if "recipe" in entry:
         if path is not None:
@@ -116,36 +111,6 @@ def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Datas
         licence=entry["licence"],
         origin=origin,
     )
-
-
-#: Data sets that this process keeps in memory, with the identity of their files.
-_kept: dict[str, tuple[Identity, Dataset]] = {}
-
-
-def keep_in_memory(name: str) -> None:
-    """Read a data set that is on this machine once for this process and all that it forks.
-
-    Whoever asks for it later gets a copy, unless the file has changed since. Nothing is downloaded,
-    and one that cannot be read is left to whoever asks for it.
-    """
-    try:
-        entry = _entry(name)
-        before = _identity(entry)
-        if before is not None:
-            _kept[name] = (before, load_dataset(name))
-    except Exception:
-        _kept.pop(name, None)
-
-
-def _identity(entry: Entry) -> Identity | None:
-    """What changes with the file of a data set; None if there is none."""
-    if "recipe" in entry:
-        return tuple(entry["recipe"].items())
-    for place in _places(entry):
-        if place.is_file():
-            about = place.stat()
-            return (str(place), about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
-    return None
 
 
 def list_datasets() -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from copula_shirley.cli.options import epsilon_of, settings_of
-from copula_shirley.cli.terminal import messages, plain, screen
+from copula_shirley.cli.terminal import screen
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import print_leaderboard
 from copula_shirley.experiments.cli.experiments import (
@@ -20,13 +20,12 @@ from copula_shirley.experiments.cli.experiments import (
     check_output,
     conclude,
     make,
+    publish,
 )
 from copula_shirley.experiments.generators import known_peers
 from copula_shirley.experiments.generators.candidates import find_candidate
-from copula_shirley.experiments.report import write_report
-from copula_shirley.experiments.run.store import Store, tidy
+from copula_shirley.experiments.run.store import Store
 from copula_shirley.experiments.specs import Grid
-from copula_shirley.files.model_file import atomic_path
 
 #: Who is protected: a row (or person) more or less. The same for all, or epsilons do not compare.
 NEIGHBOURS = {"neighbours": "add-remove"}
@@ -116,12 +115,7 @@ def benchmark(
     store = Store(results)
     found = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
     print_leaderboard(found, screen)
-    write_report(found, output, grid.title)
-    messages.print(f"Report written to {plain(output.resolve())}", soft_wrap=True)
-    if csv is not None:
-        with atomic_path(csv) as partial:
-            tidy(found).to_csv(partial, index=False)
-        messages.print(f"Figures written to {plain(csv)}", soft_wrap=True)
+    publish(found, grid.title, output, csv)
     conclude(grid.runs(), found, store, quiet)
 
 

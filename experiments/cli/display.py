@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from threading import Lock
 
+from rich import progress
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Column, Table
 
 from copula_shirley.cli.terminal import messages
 from copula_shirley.experiments.report.lines import lines_of
-from copula_shirley.experiments.run.store import Row
+from copula_shirley.experiments.run.store import Row, figures_of
 from copula_shirley.experiments.specs import Run
 
 #: Columns that a leaderboard may take, whatever the terminal has.
@@ -28,41 +22,31 @@ FULL_WIDTH = 300
 NAMED = 2
 STYLES = {"done": "green", "skipped": "yellow", "failed": "red", "timeout": "red"}
 
+#: What the leaderboard shows, and its headings.
+SHOWN = {
+    "ks": "KS",
+    "spearman_drift": "drift",
+    "tvd2": "tvd2",
+    "tvd3": "tvd3",
+    "mcc_binary": "MCC",
+    "mcc_multiclass": "MCC multi",
+    "rmse": "RMSE",
+    "membership_hamming_all": "attack",
+    "fit_seconds": "fit s",
+}
+
 
 class Display:
-    """A bar with what is running, done and failed and the time left; lines if nobody watches.
+    """A bar with what is running, done and failed; a line with the scores of each run that ends."""
 
-    Failures are told at once, each on a line of its own.
-    """
-
-    def __init__(self, total: int, ended: Sequence[Row], quiet: bool = False) -> None:
-        self.quiet = quiet
-        self.live = messages.is_terminal and not quiet
-        self._total = total
-        self._counts = dict.fromkeys(STYLES, 0)
-        for row in ended:
-            self._counts[row["status"]] += 1
+    def __init__(
+        self, bars: progress.Progress, total: int, ended: Sequence[Row], quiet: bool = False
+    ) -> None:
+        self._bars, self._total, self._quiet = bars, total, quiet
+        self._counts = Counter(row["status"] for row in ended)
         self._running: dict[Run, None] = {}
         self._lock = Lock()
-        self._bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=messages,
-            disable=not self.live,
-            transient=True,
-        )
-        self._bar = self._bars.add_task("runs", total=total - len(ended))
-
-    def __enter__(self) -> Display:
-        self._bars.start()
-        self._tell()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.stop()
+        self._bar = bars.add_task("runs", total=total - len(ended))
 
     def started(self, run: Run) -> None:
         """A run began."""
@@ -77,26 +61,40 @@ class Display:
             self._counts[row["status"]] += 1
             self._bars.advance(self._bar)
             self._tell()
-            if not self.quiet and (not self.live or row["status"] != "done"):
-                self._line(run, row)
-
-    def _line(self, run: Run, row: Row) -> None:
-        status, number = row["status"], sum(self._counts.values())
-        seconds = row.get("seconds", {}).get("total")
-        text = f"{seconds:.1f} s" if status == "done" else str(row["reason"]).splitlines()[0]
-        messages.print(
-            f"[{number}/{self._total}] [{STYLES[status]}]{status}[/] {escape(f'{run}: {text}')}",
-            soft_wrap=True,
-            highlight=False,
-        )
+            if not self._quiet:
+                text = f"{run}: {summary(row)}"
+                say(row["status"], text, messages, f"[{self._counts.total()}/{self._total}] ")
 
     def _tell(self) -> None:
-        words = [f"{n} {status}" for status, n in self._counts.items() if n]
+        words = [f"{self._counts[status]} {status}" for status in STYLES if self._counts[status]]
         names = [str(run) for run in list(self._running)[:NAMED]]
         more = len(self._running) - len(names)
         text = ", ".join([*words, f"{len(self._running)} running"])
         shown = "; ".join(names) + (f" and {more} more" if more > 0 else "")
         self._bars.update(self._bar, description=escape(f"{text} ({shown})" if shown else text))
+
+
+def summary(row: Row) -> str:
+    """Seconds and first scores of a run that is done, the reason of one that is not."""
+    if row["status"] != "done":
+        return reason(row)
+    found = figures_of(row)
+    scores = [f"{SHOWN[name]} {found[name]:.3g}" for name in SHOWN if name in row["figures"]]
+    return f"{found['total_seconds']:.1f} s, {', '.join(scores)}"
+
+
+def reason(row: Row) -> str:
+    """The first line of why a run is not done."""
+    return str(row["reason"]).splitlines()[0]
+
+
+def say(status: str, text: str, console: Console, before: str = "") -> None:
+    """Print a line about a run."""
+    console.print(
+        f"{escape(before)}[{STYLES[status]}]{status}[/] {escape(text)}",
+        soft_wrap=True,
+        highlight=False,
+    )
 
 
 def status_table(runs: Sequence[Run], rows: Sequence[Row]) -> Table:
@@ -115,7 +113,7 @@ def status_table(runs: Sequence[Run], rows: Sequence[Row]) -> Table:
 
 def print_nothing_ran(rows: Sequence[Row], console: Console) -> None:
     """Say that every run was skipped, and the reasons, each once."""
-    reasons = dict.fromkeys(str(row["reason"]).splitlines()[0] for row in rows)
+    reasons = dict.fromkeys(map(reason, rows))
     console.print(
         escape(f"nothing ran: all {len(rows)} runs were skipped: {'; '.join(reasons)}"),
         style="red",
@@ -128,27 +126,7 @@ def print_failures(rows: Sequence[Row], console: Console) -> None:
     """Every run that failed, ran out of time or was skipped, with its reason."""
     for row in rows:
         if row["status"] != "done":
-            style, run = STYLES[row["status"]], Run.from_dict(row["run"])
-            reason = str(row["reason"]).splitlines()[0]
-            console.print(
-                f"[{style}]{row['status']}[/] {escape(f'{run}: {reason}')}",
-                soft_wrap=True,
-                highlight=False,
-            )
-
-
-#: What the leaderboard shows, and its headings.
-SHOWN = {
-    "ks": "KS",
-    "spearman_drift": "drift",
-    "tvd2": "tvd2",
-    "tvd3": "tvd3",
-    "mcc_binary": "MCC",
-    "mcc_multiclass": "MCC multi",
-    "rmse": "RMSE",
-    "membership_hamming_all": "attack",
-    "fit_seconds": "fit s",
-}
+            say(row["status"], f"{Run.from_dict(row['run'])}: {reason(row)}", console)
 
 
 def print_leaderboard(rows: Sequence[Row], console: Console) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.progress import MofNCompleteColumn
 
-from copula_shirley.cli.terminal import messages, note, plain, screen
+from copula_shirley.cli.terminal import messages, note, plain, progress_bars, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import (
     Display,
@@ -19,19 +20,18 @@ from copula_shirley.experiments.cli.display import (
 from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
 from copula_shirley.experiments.generators.candidates import check_settings
 from copula_shirley.experiments.report import write_report
+from copula_shirley.experiments.run.apart import Limits, start_server
 from copula_shirley.experiments.run.on_dask import run_on_dask
 from copula_shirley.experiments.run.runner import (
     all_skipped,
-    ended,
+    ended_rows,
     exit_code,
     is_stale,
     run_all,
-    warm_up,
 )
 from copula_shirley.experiments.run.store import STATUSES, Row, Store, tidy
-from copula_shirley.experiments.run.supervise import Limits
 from copula_shirley.experiments.specs import Grid, Run
-from copula_shirley.files.model_file import atomic_path
+from copula_shirley.files.atomic import atomic_path
 from copula_shirley.publish.outputs import check_apart
 
 app = typer.Typer(no_args_is_help=True, help="Run a grid of generators, data sets and epsilons.")
@@ -108,12 +108,7 @@ def report(
     rows = store.rows(grid.runs())
     if not rows:
         raise SettingError(f"results ({str(store.folder)!r}) must hold at least one ended run")
-    write_report(rows, output, grid.title)
-    messages.print(f"Report written to {plain(output.resolve())}", soft_wrap=True)
-    if csv is not None:
-        with atomic_path(csv) as partial:
-            tidy(rows).to_csv(partial, index=False)
-        messages.print(f"Figures written to {plain(csv)}", soft_wrap=True)
+    publish(rows, grid.title, output, csv)
 
 
 # -- what the commands share -----------------------------------------------------
@@ -140,21 +135,25 @@ def make(
     if jobs is not None and jobs < 1:
         raise SettingError(f"--jobs ({jobs}) must be 1 or more")
     runs = grid.runs()
-    limits = Limits(grid.minutes * 60, grid.gigabytes * 2**30)
-    kept = ended(runs, store, again or ())
-    stale = sum(map(is_stale, kept))
+    ended = ended_rows(runs, store, again or ())
+    done = {row["id"] for row in ended}
+    todo = [run for run in runs if run.id not in done]
+    if todo and dask is None:
+        start_server(grid.threads)  # it imports while the rest is prepared
+    stale = sum(map(is_stale, ended))
     if stale and not quiet:
         note(f"{stale} of the kept results were made by other code; --again stale makes them again")
-    if dask is None:
-        warm_up(runs, kept, copy=True)  # while the rest is prepared
     for run in {(run.use, run.settings): run for run in runs}.values():
         check_settings(run)
-    prepare_peers(runs, quiet)
+    prepare_peers(todo, quiet)
+    limits = Limits(grid.minutes * 60, grid.gigabytes * 2**30)
     try:
-        with Display(len(runs), kept, quiet) as display:
-            if dask is not None:
-                return run_on_dask(dask, runs, store, limits, display, again or ())
-            return run_all(runs, store, limits, display, jobs, again or ())
+        with progress_bars(quiet, MofNCompleteColumn()) as bars:
+            display = Display(bars, len(runs), ended, quiet)
+            if dask is None:
+                made = run_all(todo, store, limits, display, jobs)
+            else:
+                made = run_on_dask(dask, todo, store, limits, display)
     except KeyboardInterrupt:
         messages.print(
             f"stopped; {len(store.rows(runs))} of {len(runs)} runs are kept in "
@@ -163,6 +162,18 @@ def make(
             soft_wrap=True,
         )
         raise SystemExit(130) from None
+    rows = {row["id"]: row for row in [*ended, *made]}
+    return [rows[run.id] for run in runs if run.id in rows]
+
+
+def publish(rows: list[Row], title: str, output: Path, csv: Path | None = None) -> None:
+    """Write the report, and all figures as one tidy table."""
+    write_report(rows, output, title)
+    messages.print(f"Report written to {plain(output.resolve())}", soft_wrap=True)
+    if csv is not None:
+        with atomic_path(csv) as partial:
+            tidy(rows).to_csv(partial, index=False)
+        messages.print(f"Figures written to {plain(csv)}", soft_wrap=True)
 
 
 def check_output(path: Path) -> None:

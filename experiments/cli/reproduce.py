@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, cast, get_args
 
@@ -71,20 +72,22 @@ def reproduce(
         )
     check_folder(folder)
     if drawn_from is not None:
-        frame, rows = read(drawn_from)
-        _tell(write_all(narrowed(frame, chosen, sets), rows, folder))
+        frame, made = read(drawn_from)
+        _tell(write_all(narrowed(frame, chosen, sets), made, folder))
         return
     grids = {name: grid_of(name, size, sets, profile) for name in chosen}
     place = results or folder / "results"
     stores = {name: Store(place / name) for name in chosen}
-    if not no_run:
-        for name, grid in grids.items():
-            if not quiet:
-                messages.print(f"[bold]{escape(grid.title)}[/]", highlight=False)
-            make(grid, stores[name], jobs=jobs, again=again, quiet=quiet)
-    frame, rows = gather(grids, stores)
-    _tell(write_all(frame, rows, folder))
-    ended = [row for name in chosen for row in stores[name].rows(grids[name].runs())]
+    rows = {}
+    for name, grid in grids.items():
+        if no_run:
+            rows[name] = stores[name].rows(grid.runs())
+            continue
+        if not quiet:
+            messages.print(f"[bold]{escape(grid.title)}[/]", highlight=False)
+        rows[name] = make(grid, stores[name], jobs=jobs, again=again, quiet=quiet)
+    _tell(write_all(*gather(rows, stores), folder))
+    ended = list(chain.from_iterable(rows.values()))
     if not quiet:
         print_failures([row for row in ended if row["status"] != "skipped"], messages)
     if all_skipped(ended):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import random
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,8 +21,8 @@ from copula_shirley import registry as classes
 from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.experiments.folds import Fold
 from copula_shirley.experiments.generators import find_peer, known_peers
-from copula_shirley.experiments.run.memory import PeakMemory
 from copula_shirley.experiments.run.provenance import OURS
+from copula_shirley.experiments.run.stage import Stage
 from copula_shirley.experiments.run.synthesis import (
     Candidate,
     Skip,
@@ -82,18 +81,6 @@ def code_of(use: str) -> str:
     return hashlib.sha256(content).hexdigest()[:16] if content else ""
 
 
-class Stage:
-    """What a stretch of work takes: seconds on the wall and of the processor, and memory."""
-
-    def __init__(self) -> None:
-        self._memory, self._cpu, self._wall = PeakMemory(), time.process_time(), time.perf_counter()
-
-    def taken(self, name: str) -> tuple[dict[str, float], dict[str, int]]:
-        """Seconds and peak bytes until now."""
-        wall, cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
-        return {name: wall, f"{name}_cpu": cpu}, {name: self._memory.peak()}
-
-
 class Local:
     """A generator in this process."""
 
@@ -110,13 +97,13 @@ class Local:
         arguments = [fold.schema] if takes(generator.fit, "schema") else []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)  # the result says it
-            stage = Stage()
+            fit = Stage()
             generator.fit(train, *arguments)
-            seconds, memory = stage.taken("fit")
-        stage = Stage()
+            seconds, memory = fit.taken("fit"), {"fit": fit.memory()}
+        sample = Stage()
         table = generator.sample(fold.rows)
-        more, peak = stage.taken("sample")
-        seconds, memory = {**seconds, **more}, {**memory, **peak}
+        seconds |= sample.taken("sample")
+        memory["sample"] = sample.memory()
         ledger = getattr(generator, "ledger_", None)
         if isinstance(ledger, Ledger) and type(generator).__module__.split(".")[0] in OURS:
             privacy = of_ledger(ledger)

@@ -2,35 +2,21 @@
 
 Called as ``python driver.py FOLDER``. The folder has ``job.json`` and ``train.parquet``; it gets
 ``synthetic.parquet`` and ``facts.json``. Needs the standard library, numpy, pandas and pyarrow.
-``job.json`` has: adapter (a path), epsilon, delta, seed, domain, settings, rows, parent.
+``job.json`` has: adapter (a path), epsilon, delta, seed, domain, settings, rows.
 """
 
-import ctypes
 import importlib.util
 import json
-import os
 import random
-import signal
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy
 import pandas as pd
 
-PR_SET_PDEATHSIG = 1
-#: Stdlib only, so that memory is measured here as it is for our own generators.
-MEMORY = Path(__file__).resolve().parent.parent / "run" / "memory.py"
-
-
-def die_with_parent(parent: int) -> None:
-    """Have this process killed when the one that started it ends."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before we could ask
-        sys.exit("the run that started this process has ended")
+#: Needs the standard library only, so that the same is measured here as of our own generators.
+STAGE = Path(__file__).resolve().parent.parent / "run" / "stage.py"
 
 
 def load(path: Path, name: str) -> ModuleType:
@@ -44,50 +30,33 @@ def load(path: Path, name: str) -> ModuleType:
     return module
 
 
-class Stage:
-    """Seconds, processor seconds (with children) and peak memory of a stretch of work."""
-
-    def __init__(self, peak_memory: Any) -> None:
-        self.memory = peak_memory()
-        self.wall, self.cpu = time.perf_counter(), _cpu()
-
-    def facts(self) -> dict[str, float]:
-        """What it took until now."""
-        seconds = {"seconds": time.perf_counter() - self.wall, "cpu": _cpu() - self.cpu}
-        return {**seconds, "memory": self.memory.peak()}
-
-
-def _cpu() -> float:
-    return sum(os.times()[:4])
-
-
 def main(folder: Path) -> None:
     """Do one job."""
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
-    die_with_parent(job["parent"])
     train = folder / "train.parquet"
     table = pd.read_parquet(train)
     train.unlink()  # rows must not stay behind if we are killed
     # a departure from our manners: many generators of the field draw from the global states
     random.seed(job["seed"])
     numpy.random.seed(job["seed"])  # noqa: NPY002
-    peak_memory = load(MEMORY, "memory").PeakMemory
+    stage = load(STAGE, "stage")
     try:
         adapter = load(Path(job["adapter"]), "adapter")
     except ModuleNotFoundError as error:
         sys.exit(f"{error}: every package that the adapter needs must be among its pins")
     made_with = {name: job[name] for name in ("epsilon", "delta", "seed", "domain")}
     generator = adapter.Generator(**made_with, **job["settings"])
-    stage = Stage(peak_memory)
+    fit = stage.Stage()
     generator.fit(table)
-    facts = {"fit": stage.facts()}
-    stage = Stage(peak_memory)
+    seconds, memory = fit.taken("fit"), {"fit": fit.memory()}
+    sample = stage.Stage()
     synthetic = generator.sample(job["rows"])
-    facts["sample"] = stage.facts()
+    seconds, memory = seconds | sample.taken("sample"), memory | {"sample": sample.memory()}
     if not isinstance(synthetic, pd.DataFrame):
         sys.exit(f"sample returned a {type(synthetic).__name__}; it must return a DataFrame")
     synthetic.columns = [str(name) for name in synthetic.columns]
     synthetic.to_parquet(folder / "synthetic.parquet", index=False)
+    facts = {"seconds": seconds, "memory": memory}
     (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -57,10 +56,8 @@ class Peer:
             launch(python, DRIVER, folder, run.threads, self.entry.name)
             drawn, facts = read_job(folder, self.entry.name)
         table = self.taken(drawn, fold.schema, np.random.default_rng(job["seed"]))
-        seconds = {stage: found["seconds"] for stage, found in facts.items()}
-        seconds |= {f"{stage}_cpu": found["cpu"] for stage, found in facts.items()}
-        memory = {stage: int(found["memory"]) for stage, found in facts.items()}
-        return Synthesis(table, seconds, memory, self.privacy(fold, run, job["delta"]))
+        privacy = self.privacy(fold, run, job["delta"])
+        return Synthesis(table, facts["seconds"], facts["memory"], privacy)
 
     def job(self, fold: Fold, run: Run) -> dict[str, Any]:
         """What the driver is told, beside the rows."""
@@ -79,7 +76,6 @@ class Peer:
             "domain": declared,
             "settings": settings,
             "rows": fold.rows,
-            "parent": os.getpid(),
         }
 
     def given(self, fold: Fold) -> pd.DataFrame:
@@ -143,7 +139,7 @@ def write_job(folder: Path, job: dict[str, Any], table: pd.DataFrame) -> None:
     pq.write_table(rows.replace_schema_metadata(None), folder / "train.parquet")
 
 
-def read_job(folder: Path, name: str) -> tuple[pd.DataFrame, dict[str, dict[str, float]]]:
+def read_job(folder: Path, name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
     """What the driver left in a folder."""
     try:
         facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))

@@ -19,8 +19,7 @@ from copula_shirley.experiments.paper.coefficients import (
 )
 from copula_shirley.experiments.paper.printed import EXPERIMENTS
 from copula_shirley.experiments.paper.scores import Scores, prepared
-from copula_shirley.experiments.run.store import Store, tidy
-from copula_shirley.experiments.specs import Grid
+from copula_shirley.experiments.run.store import Row, Store, tidy
 from copula_shirley.files.model_file import atomic_path
 
 #: Beside ``reproduction.md``: all figures as one tidy table, and rows for the scatter plots.
@@ -29,18 +28,17 @@ DOCUMENT = "reproduction.md"
 
 
 def gather(
-    grids: Mapping[str, Grid], stores: Mapping[str, Store]
+    rows: Mapping[str, list[Row]], stores: Mapping[str, Store]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The runs that have ended: the frame, and rows drawn from the made set."""
+    """The runs that have ended, by experiment: the frame, and rows drawn from the made set."""
     frames, made = [], {}
-    for name, grid in grids.items():
-        runs = grid.runs()
-        frame = tidy(stores[name].rows(runs))
+    for name, ended in rows.items():
+        frame = tidy(ended)
         frame.insert(0, "experiment", name)
         if len(frame):
             frames.append(frame.astype(object))
         if name == "multivariate":
-            files = {run.id: stores[name].table_path(run) for run in runs}
+            files = {row["id"]: stores[name].table_path(row["id"]) for row in ended}
             made = {key: pd.read_parquet(path) for key, path in files.items() if path.is_file()}
     if not frames:
         raise SettingError("results must hold at least one ended run")

@@ -5,7 +5,6 @@ The result is plain JSON values::
     run         the spec                    id      its name
     status      done, skipped, failed, timeout      reason, traceback   if not done
     seconds     of fit, sample, evaluate, and total; NAME_cpu are seconds of the processor
-    beside      seconds of the runner beside these: start (of the process), data, fold, margins
     memory      peak bytes of fit and sample beyond what was taken before
     figures     metric -> value, better, bounds, detail (by column or pair), verdict
     margins     column -> labels, real, synthetic: shares of the test and the synthetic rows
@@ -31,20 +30,17 @@ from copula_shirley.evaluation.comparison import Comparison
 from copula_shirley.evaluation.metrics.marginals import shares
 from copula_shirley.evaluation.metrics.registry import known_metrics, measured, verdict
 from copula_shirley.evaluation.result import jsonable
-from copula_shirley.experiments.datasets import Dataset, DatasetError, load_dataset
+from copula_shirley.experiments.datasets import DatasetError, load_dataset
 from copula_shirley.experiments.folds import Fold, fold_of
 from copula_shirley.experiments.generators.candidates import code_of, find_candidate
+from copula_shirley.experiments.run.stage import Stage
 from copula_shirley.experiments.run.synthesis import Skip
 from copula_shirley.experiments.specs import Run
 from copula_shirley.schema.schema import Schema
 
 Row = dict[str, Any]
-#: Parts of a metric's breakdown that are kept; triples of columns are too many.
+#: Parts of a metric's breakdown that are written; triples of columns are too many.
 KEPT = ("columns", "pairs", "classes", "interval", "note", "target", "model", "guessing the mean")
-
-
-#: The numerical libraries of this process, where they were looked for beforehand.
-pools: ThreadpoolController | None = None
 
 
 class TableError(ShirleyError):
@@ -81,7 +77,7 @@ def limited(threads: int) -> AbstractContextManager[Any]:
     Those that do so already are left alone: OpenBLAS, told anything at all after a fork, starts its
     threads again, and these turn in circles while they wait.
     """
-    known = pools or ThreadpoolController()
+    known = ThreadpoolController()
     if all(pool["num_threads"] == threads for pool in known.info()):
         return nullcontext()
     limits: AbstractContextManager[Any] = known.limit(limits=threads)
@@ -99,48 +95,24 @@ def heading(run: Run, provenance: Mapping[str, Any]) -> Row:
 
 
 def _execute(run: Run) -> tuple[Row, pd.DataFrame]:
-    clock = Clock()
-    dataset = _dataset(run)
-    beside = clock.taken("data")
+    try:
+        dataset = load_dataset(run.dataset)
+    except DatasetError as error:
+        raise Skip(f"the data set is not here: {error}") from None
     fold = fold_of(dataset, run)
-    beside |= clock.taken("fold")
-    candidate = find_candidate(run.use)
-    made = candidate.synthesize(fold, run)
+    made = find_candidate(run.use).synthesize(fold, run)
     table = checked(made.table, fold)
-    clock = Clock()
+    stage = Stage()
     comparison = compared(table, fold, run)
     figures = score(comparison, run.metrics)
-    seconds = {**made.seconds, **clock.taken("evaluate")}
-    margins = shares(comparison)
     return {
-        "seconds": seconds,
-        "beside": {**beside, **clock.taken("margins")},
+        "seconds": {**made.seconds, **stage.taken("evaluate")},
         "memory": dict(made.memory),
         "figures": figures,
-        "margins": margins,
+        "margins": shares(comparison),
         "complaints": complaints(table, fold.schema),
         "privacy": dict(made.privacy),
     }, table
-
-
-class Clock:
-    """Seconds on the wall and of the processor since it was last asked."""
-
-    def __init__(self) -> None:
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
-
-    def taken(self, name: str) -> dict[str, float]:
-        """Seconds until now, which is when the next ones begin."""
-        wall, cpu = self._wall, self._cpu
-        self._wall, self._cpu = time.perf_counter(), time.process_time()
-        return {name: self._wall - wall, f"{name}_cpu": self._cpu - cpu}
-
-
-def _dataset(run: Run) -> Dataset:
-    try:
-        return load_dataset(run.dataset)
-    except DatasetError as error:
-        raise Skip(f"the data set is not here: {error}") from None
 
 
 def checked(table: Any, fold: Fold) -> pd.DataFrame:
@@ -159,15 +131,13 @@ def checked(table: Any, fold: Fold) -> pd.DataFrame:
 
 def complaints(table: pd.DataFrame, schema: Schema) -> list[str]:
     """What a reader should know of a table that is scored all the same."""
-    found = []
-    for column in schema:
-        gaps = int(table[column.name].isna().sum())
-        if gaps and not column.missing:
-            found.append(
-                f"{column.name}: {gaps} of {len(table)} values are missing, "
-                "where the schema allows none"
-            )
-    return found
+    gaps = {column.name: int(table[column.name].isna().sum()) for column in schema}
+    return [
+        f"{column.name}: {gaps[column.name]} of {len(table)} values are missing, "
+        "where the schema allows none"
+        for column in schema
+        if gaps[column.name] and not column.missing
+    ]
 
 
 def compared(table: pd.DataFrame, fold: Fold, run: Run) -> Comparison:

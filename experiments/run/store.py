@@ -6,7 +6,6 @@ no file or a whole one. A file that cannot be read, or that belongs to another s
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from filelock import FileLock, Timeout
 
 from copula_shirley.experiments.specs import GridError, Run
-from copula_shirley.files.model_file import atomic_path
+from copula_shirley.files.atomic import atomic_path
 
 Row = dict[str, Any]
 STATUSES = ("done", "skipped", "failed", "timeout")
@@ -47,84 +47,68 @@ class Store:
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Have the folder to oneself while runs are made; what a kill left half-written goes."""
+        lock = FileLock(self.folder / ".lock", timeout=0)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / ".lock").open("w", encoding="ascii")
+            lock.acquire()
+        except Timeout:
+            raise GridError(
+                f"results ({str(self.folder)!r}) are being made by another runner; wait for it or "
+                "name another folder"
+            ) from None
         except OSError as error:
             reason = error.strerror or error
             raise GridError(f"results ({str(self.folder)!r}) cannot be made: {reason}") from None
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise GridError(
-                    f"results ({str(self.folder)!r}) are being made by another runner; wait for it "
-                    "or name another folder"
-                ) from None
+        try:
             for rest in self.folder.glob(".*.partial"):
                 rest.unlink(missing_ok=True)
-            try:
-                yield
-            finally:
-                fcntl.flock(lock, fcntl.LOCK_UN)  # a process that we forked may have the file, too
+            yield
+        finally:
+            lock.release()
 
     def path(self, run: Run) -> Path:
         """The file of a run."""
         return self.folder / f"{run.id}.json"
 
-    def table_path(self, run: Run) -> Path:
+    def table_path(self, run_id: str) -> Path:
         """The synthetic table of a run whose table is kept."""
-        return self.folder / f"{run.id}.parquet"
+        return self.folder / f"{run_id}.parquet"
 
     def get(self, run: Run) -> Row | None:
         """The result of a run, or None if it has not ended."""
-        row = _read(self.path(run))
-        if row is None or row.get("id") != run.id or row.get("status") not in STATUSES:
+        try:
+            row = json.loads(self.path(run).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        if (
+            not isinstance(row, dict)
+            or row.get("id") != run.id
+            or row.get("status") not in STATUSES
+        ):
             return None
         lacking = ("figures", "seconds", "memory") if row["status"] == "done" else ("reason",)
         if "run" not in row or any(part not in row for part in lacking):
             return None
-        if run.keep_table and row["status"] == "done" and not self.table_path(run).is_file():
+        if run.keep_table and row["status"] == "done" and not self.table_path(run.id).is_file():
             return None
         return row
 
     def put(self, run: Run, row: Row, table: pd.DataFrame | None = None) -> None:
         """Keep a result; the table first, so that it is there when the result is."""
         if table is not None:
-            with atomic_path(self.table_path(run)) as partial:
+            with atomic_path(self.table_path(run.id)) as partial:
                 table.to_parquet(partial)
         with atomic_path(self.path(run)) as partial:
-            _write(partial, row)
-
-    def leave(self, run: Run, row: Row, table: pd.DataFrame | None = None) -> None:
-        """Put a result down for somebody who waits, and who looks whether it is whole.
-
-        Nothing is forced to the disk: if the machine stops now, nobody waits any more.
-        """
-        if table is not None:
-            table.to_parquet(self.table_path(run))
-        _write(self.path(run), row)
+            partial.write_text(json.dumps(row, allow_nan=False), encoding="utf-8")
 
     def forget(self, run: Run) -> None:
         """Take back a result, so that the run is made again."""
         self.path(run).unlink(missing_ok=True)
-        self.table_path(run).unlink(missing_ok=True)
+        self.table_path(run.id).unlink(missing_ok=True)
 
     def rows(self, runs: Iterable[Run]) -> list[Row]:
         """The results of those runs that have ended."""
         return [row for row in map(self.get, runs) if row is not None]
-
-
-def _write(path: Path, row: Row) -> None:
-    path.write_text(json.dumps(row, allow_nan=False), encoding="utf-8")
-
-
-def _read(path: Path) -> Row | None:
-    try:
-        row = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return row if isinstance(row, dict) else None
 
 
 def tidy(rows: Iterable[Row]) -> pd.DataFrame:

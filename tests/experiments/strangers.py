@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import psutil
 
 from copula_shirley.privacy.ledger import Budget, Ledger
 
@@ -48,8 +45,7 @@ class Hangs(Copies):
         self.pid_file = pid_file
 
     def fit(self, table: pd.DataFrame) -> None:
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-        Path(self.pid_file).write_text(str(child.pid), encoding="ascii")
+        Path(self.pid_file).write_text(str(os.getpid()), encoding="ascii")
         time.sleep(600)
 
 
@@ -111,43 +107,3 @@ class Dice(Copies):
         drawn = super().sample(n).reset_index(drop=True)
         drawn["A"] = np.random.default_rng(int(np.random.randint(2**31))).normal(size=n).clip(-6, 6)  # noqa: NPY002
         return drawn
-
-
-class Leaves(Copies):
-    """Ends well and leaves a child behind, in a session of its own."""
-
-    def __init__(self, pid_file: str) -> None:
-        self.pid_file = pid_file
-
-    def fit(self, table: pd.DataFrame) -> None:
-        super().fit(table)
-        words = [sys.executable, "-c", "import time; time.sleep(600)"]
-        child = subprocess.Popen(words, start_new_session=True)
-        Path(self.pid_file).write_text(str(child.pid), encoding="ascii")
-
-
-class Escapes(Leaves):
-    """Ends well and leaves a daemon: forked twice, no mark, a session and a parent of its own."""
-
-    def fit(self, table: pd.DataFrame) -> None:
-        Copies.fit(self, table)
-        if os.fork() == 0:
-            os.setsid()
-            if os.fork() == 0:
-                words = [sys.executable, "-c", "import time; time.sleep(600)"]
-                os.execve(sys.executable, words, {})
-            os._exit(0)
-        os.wait()
-        found = psutil.Process().children()  # it is ours, though we did not start it
-        Path(self.pid_file).write_text(str(found[0].pid), encoding="ascii")
-
-
-class Mains(Copies):
-    """Says which main module it runs under, and whether the command line was imported."""
-
-    def __init__(self, told: str) -> None:
-        Path(told).write_text(
-            f"{hasattr(sys.modules['__main__'], 'MINE')} "
-            f"{'copula_shirley.experiments.cli.experiments' in sys.modules}",
-            encoding="ascii",
-        )

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 
 from copula_shirley.experiments.datasets import Dataset
@@ -21,8 +18,7 @@ from copula_shirley.experiments.folds import Fold
 from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
 from copula_shirley.experiments.generators.__main__ import main
 from copula_shirley.experiments.generators.environments import find_python
-from copula_shirley.experiments.generators.launch import launch
-from copula_shirley.experiments.generators.peer import DRIVER, Peer, described
+from copula_shirley.experiments.generators.peer import Peer, described
 from copula_shirley.experiments.generators.registry import THIS_PYTHON, entry_of, registry
 from copula_shirley.experiments.run.execute import checked
 from copula_shirley.experiments.run.synthesis import Skip
@@ -207,24 +203,6 @@ def test_one_that_prints_does_no_harm(
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("ending", ["pass", "raise ValueError"])
-@pytest.mark.parametrize("apart", [False, True])
-def test_no_child_stays_behind(ending: str, apart: bool, tmp_path: Path, fold: Fold) -> None:
-    note = tmp_path / "pid"
-    line = (
-        "import subprocess as s; "
-        f"child = s.Popen(['sleep', '600'], start_new_session={apart}); "
-        f"open({str(note)!r}, 'w').write(str(child.pid))\n        {ending}"
-    )
-    peer = adapter(tmp_path, broken("fit", line))
-    if ending == "pass":
-        peer.synthesize(fold, RUN)
-    else:
-        with pytest.raises(PeerError):
-            peer.synthesize(fold, RUN)
-    assert gone(int(note.read_text()))
-
-
 def test_the_driver_is_in_our_group_with_our_threads_and_no_path(
     tmp_path: Path, fold: Fold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,82 +212,6 @@ def test_the_driver_is_in_our_group_with_our_threads_and_no_path(
     run = Run("people", "mine", "mine.py", threads=3)
     with pytest.raises(PeerError, match=rf"\({os.getpgid(0)}, '3', None\)"):
         peer.synthesize(fold, run)
-
-
-LAUNCHER = """
-import os, sys
-from pathlib import Path
-from copula_shirley.experiments.generators.launch import launch
-from copula_shirley.experiments.generators.peer import DRIVER
-import json
-folder = Path(sys.argv[1])
-job = json.loads((folder / "job.json").read_text())
-(folder / "job.json").write_text(json.dumps({**job, "parent": os.getpid()}))
-launch(Path(sys.executable), DRIVER, folder, 1, "mine")
-"""
-
-
-def test_the_driver_dies_with_the_run(tmp_path: Path, fold: Fold) -> None:
-    note = tmp_path / "pid"
-    line = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-    peer = adapter(tmp_path, broken("fit", line))
-    job = tmp_path / "job"
-    job.mkdir()
-    (job / "job.json").write_text(json.dumps(peer.job(fold, RUN)), encoding="utf-8")
-    peer.given(fold).to_parquet(job / "train.parquet")
-    parent = subprocess.Popen([sys.executable, "-c", LAUNCHER, str(job)], cwd=Path.cwd())
-    try:
-        wait_for(lambda: note.is_file() and note.read_text() != "")
-        assert not (job / "train.parquet").exists()  # no rows are left if we are killed
-    finally:
-        parent.kill()
-        parent.wait()
-    assert gone(int(note.read_text()))
-
-
-def test_a_driver_whose_run_has_ended_does_nothing(tmp_path: Path, fold: Fold) -> None:
-    peer = adapter(tmp_path)
-    job = {**peer.job(fold, RUN), "parent": 1}
-    (tmp_path / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    with pytest.raises(PeerError, match="has ended"):
-        launch(Path(sys.executable), DRIVER, tmp_path, 1, "mine")
-
-
-def test_an_interrupted_run_takes_its_peer_along(
-    tmp_path: Path, fold: Fold, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    note = tmp_path / "pid"
-    line = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-
-    def interrupted(*_: object) -> int:
-        monkeypatch.undo()
-        wait_for(lambda: note.is_file() and note.read_text() != "")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        adapter(tmp_path, broken("fit", line)).synthesize(fold, RUN)
-    assert gone(int(note.read_text()))
-
-
-def wait_for(condition: object, seconds: float = 300) -> None:
-    end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-
-
-def gone(pid: int) -> bool:
-    """Whether a process ends within some seconds."""
-    for _ in range(100):
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.05)
-    psutil.Process(pid).kill()
-    return False
 
 
 @pytest.mark.slow

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -112,20 +109,3 @@ def test_the_tidy_frame() -> None:
     assert own["variant"].unique().tolist() == ["degree 2"]
     (line,) = frame[frame["status"] == "failed"].to_dict("records")
     assert line["reason"] == "alas" and pd.isna(line["value"]) and line["epsilon"] == 1.0
-
-
-def test_a_fork_that_has_the_lock_does_not_keep_it(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    with store.opened():
-        pid = os.fork()
-        if pid == 0:
-            try:
-                time.sleep(600)
-            finally:
-                os._exit(0)
-    try:
-        with store.opened():
-            pass
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
