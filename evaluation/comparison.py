@@ -1,12 +1,11 @@
 """Training, test and synthetic rows side by side, as numbers of the public domain.
 
 Numbers are those of ``copula_shirley.schema.domain``: categories are their place in the declared
-list,
-dates their steps since the declared minimum, a missing value is ``-inf``. Synthetic rows may hold
-what the schema does not allow, and are scored all the same: an unknown category is a category of
-its own after the declared ones, a number out of bounds stays what it is, and such values fall
-into cells that real rows never fill. Rows are put into an order that follows from their values,
-so that theirs in the table never matters.
+list, dates their steps since the declared minimum, a missing value is ``-inf``. Synthetic rows may
+hold what the schema does not allow, and are scored all the same: an unknown category is a category
+of its own after the declared ones, a number out of bounds stays what it is, and such values fall
+into cells that real rows never fill. Rows are put into an order that follows from their values, so
+that theirs in the table never matters.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError, SettingError
-from copula_shirley.evaluation.attacks.plain import check_positive
+from copula_shirley.evaluation.attacks.plain import check_positive, check_tables
 from copula_shirley.generator import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
@@ -47,11 +46,9 @@ class Rows:
 
     def take(self, which: NDArray[Any]) -> Rows:
         """Some of the rows."""
-        return Rows(
-            {name: values[which] for name, values in self.numbers.items()},
-            {name: values[which] for name, values in self.outside.items()},
-            None if self.people is None else self.people[which],
-        )
+        numbers = {name: values[which] for name, values in self.numbers.items()}
+        outside = {name: values[which] for name, values in self.outside.items()}
+        return Rows(numbers, outside, None if self.people is None else self.people[which])
 
     @property
     def rows_per_person(self) -> float:
@@ -70,17 +67,8 @@ class Rows:
 class Comparison:
     """What every metric gets to see.
 
-    Attributes
-    ----------
-    schema : Schema
-    train, test, synthetic : Rows
-    tasks : dict
-        Target column of ``binary``, ``multiclass`` and ``regression``, as far as named.
-    quasi_identifiers, sensitive : tuple of str
-    profile : {"light", "thesis"}
-    threads : int
-    seed : int
-        Metrics draw from ``rng(name)``, each from a stream of its own.
+    ``tasks`` maps ``binary``, ``multiclass`` and ``regression``, as far as named, to their target
+    columns. Metrics draw from ``rng(name)``, each from a stream of its own.
     """
 
     schema: Schema
@@ -93,7 +81,7 @@ class Comparison:
     profile: Profile
     threads: int
     seed: int
-    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -116,11 +104,9 @@ class Comparison:
         tasks = _checked_tasks(tasks or {}, schema)
         for role, names in (("quasi_identifiers", quasi_identifiers), ("sensitive", sensitive)):
             _check_names(role, names, schema)
-        both = set(quasi_identifiers) & set(sensitive)
-        if both:
-            raise SettingError(
-                f"sensitive ({sorted(both)[0]!r}) must not be a quasi-identifier too"
-            )
+        for name in sensitive:
+            if name in quasi_identifiers:
+                raise SettingError(f"sensitive ({name!r}) must not be a quasi-identifier too")
         if profile not in get_args(Profile):
             raise SettingError(f"profile ({profile!r}) must be light or thesis")
         if threads is not None:
@@ -147,20 +133,22 @@ class Comparison:
 
     def once(self, name: str, compute: Callable[[Comparison], T]) -> T:
         """Compute what several metrics share, one time."""
-        if name not in self._kept:
-            self._kept[name] = compute(self)
-        kept: T = self._kept[name]
-        return kept
+        if name not in self._cache:
+            self._cache[name] = compute(self)
+        found: T = self._cache[name]
+        return found
 
     @property
-    def note_on_people(self) -> str:
-        """What is wrong with the people of the two real tables, for the attacks; often nothing."""
+    def note_on_people(self) -> dict[str, str]:
+        """The ``note`` on what is wrong with the people of the two real tables, for attacks."""
         if self.schema.person is None:
-            return ""
+            return {}
         if self.train.people is None or self.test.people is None:
-            return f"no column {self.schema.person!r}: rows are taken for independent people"
+            name = self.schema.person
+            return {"note": f"no column {name!r}: rows are taken for independent people"}
         both = len(np.intersect1d(self.train.people, self.test.people))
-        return f"{both} people are in train and test: the attack is blunted" if both else ""
+        note = f"{both} people are in train and test: the attack is blunted"
+        return {"note": note} if both else {}
 
     def target(self, task: str) -> Column:
         """The column that a task predicts."""
@@ -173,30 +161,23 @@ def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool) -> 
     The person column is no part of a comparison, and synthetic tables need none; where real
     rows have it, it tells the intervals of the attacks which rows belong together.
     """
-    if not isinstance(table, pd.DataFrame):
-        raise SchemaError(f"{role} ({type(table).__name__}) must be a pandas DataFrame")
-    if len(table) == 0:
-        raise SchemaError(f"{role} has no rows; at least one is needed")
+    check_tables({role: table})
     for name in schema.names:
         if name not in table.columns:
             raise SchemaError(f"column {name!r} is in the schema but not in {role}")
     table = schema.without_left_out(table)
-    extra = [name for name in table.columns if name not in (*schema.names, schema.person)]
-    if extra:
-        raise SchemaError(f"column {extra[0]!r} is in {role} but not in the schema; drop it")
-    if not table.columns.is_unique:
-        twice = table.columns[table.columns.duplicated()][0]
-        raise SchemaError(f"column {twice!r} stands twice in {role}; names must differ")
+    for name in table.columns:
+        if name not in (*schema.names, schema.person):
+            raise SchemaError(f"column {name!r} is in {role} but not in the schema; drop it")
     table = schema.clipped(table, [c.name for c in schema if c.provenance == "drafted"])
     numbers, outside = {}, {}
     for column in schema:
-        series = table[column.name]
         if strict:
             try:
-                column.domain.check(series)
+                column.domain.check(table[column.name])
             except SchemaError as error:
                 raise SchemaError(f"{role}: {error}") from None
-        numbers[column.name], outside[column.name] = _loose_numbers(role, column, series)
+        numbers[column.name], outside[column.name] = _loose_numbers(role, column, table)
     people, whose = None, np.zeros(len(table), dtype=np.intp)
     if schema.person in table.columns:
         if strict and table[schema.person].isna().any():
@@ -214,16 +195,16 @@ def declared_range(column: Column) -> float:
 
 
 def _loose_numbers(
-    role: str, column: Column, series: pd.Series
+    role: str, column: Column, table: pd.DataFrame
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    if column.domain.unreadable(series).any():
-        what = column.domain.plural
-        raise SchemaError(f"{role}: column {column.name!r} must hold {what}; a value is none")
-    numbers = column.domain.to_numbers(series)
-    outside = column.domain.outside(series)
+    series, domain = table[column.name], column.domain
+    if domain.unreadable(series).any():
+        rule = f"must hold {domain.plural}; a value is none"
+        raise SchemaError(f"{role}: column {column.name!r} {rule}")
+    numbers, outside = domain.to_numbers(series), domain.outside(series)
     if column.is_listed:
         unknown = outside & ~series.isna().to_numpy()
-        return np.where(unknown, len(column.domain.categories), numbers), outside
+        return np.where(unknown, len(domain.categories), numbers), outside
     missing = np.isneginf(numbers)
     return np.where(missing, numbers, numbers.clip(-FARTHEST, FARTHEST)), outside
 
@@ -235,15 +216,17 @@ def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
         if task not in TASKS:
             raise SettingError(f"task ({task!r}) must be one of {', '.join(TASKS)}")
         _check_names(f"task {task}", (target,), schema)
-        column = schema[target]
+        column, rule = schema[target], ""
         if task == "regression" and column.is_listed:
-            raise SettingError(f"task regression ({target!r}) must be a number or a date")
-        if task != "regression" and not column.domain.is_countable:
-            raise SettingError(f"task {task} ({target!r}) must be categories or whole numbers")
-        if task == "binary" and declared_range(column) > 1:
-            raise SettingError(f"task binary ({target!r}) must have two values; try multiclass")
-        if len(schema) < 2:
-            raise SettingError(f"task {task} ({target!r}) needs another column to predict from")
+            rule = "must be a number or a date"
+        elif task != "regression" and not column.domain.is_countable:
+            rule = "must be categories or whole numbers"
+        elif task == "binary" and declared_range(column) > 1:
+            rule = "must have two values; try multiclass"
+        elif len(schema) < 2:
+            rule = "needs another column to predict from"
+        if rule:
+            raise SettingError(f"task {task} ({target!r}) {rule}")
     return dict(tasks)
 
 
@@ -252,6 +235,5 @@ def _check_names(role: str, names: Sequence[str], schema: Schema) -> None:
         raise SettingError(f"{role} ({names!r}) must be a list of columns")
     for name in names:
         if name not in schema.names:
-            raise SettingError(
-                f"{role} ({name!r}) must be a column of the schema: {', '.join(schema.names)}"
-            )
+            known = ", ".join(schema.names)
+            raise SettingError(f"{role} ({name!r}) must be a column of the schema: {known}")

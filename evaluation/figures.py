@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -65,16 +66,9 @@ def points(
     style: Mapping[str, Any],
     number: int | None = None,
 ) -> None:
-    """Means with their intervals; a place without figures stays empty.
+    """Means with their intervals, which reach so far below and above; NaN leaves a place empty.
 
-    Parameters
-    ----------
-    reach : tuple of sequences
-        How far each interval goes below and above its mean.
-    style : mapping
-        Settings of ``Axes.errorbar``.
-    number : int, optional
-        What ``inline`` finds the series by.
+    ``style`` holds settings of ``Axes.errorbar``; ``inline`` finds the series by its ``number``.
     """
     style = {"markersize": 6, "linewidth": 1.3, "elinewidth": 1, **style}
     line, caps, bars = axis.errorbar(places, means, yerr=reach, capsize=2.5, **style)
@@ -96,18 +90,11 @@ def coin(axis: Any, label: str | None = "a coin") -> None:
 
 def one_legend(figure: Any, axis: Any, columns: int = 3, last: Sequence[str] = ()) -> None:
     """A legend for all panels, below them; the labels in ``last`` stand at its end."""
-    handles, labels = axis.get_legend_handles_labels()
+    pairs = zip(*axis.get_legend_handles_labels(), strict=True)
     # matplotlib puts plain lines first; generators and data sets are what one looks for
-    order = sorted(range(len(handles)), key=lambda i: labels[i] in last)
-    if handles:
-        figure.legend(
-            [handles[i] for i in order],
-            [labels[i] for i in order],
-            loc="outside lower center",
-            ncols=columns,
-            fontsize=SMALL,
-            frameon=False,
-        )
+    if ordered := sorted(pairs, key=lambda each: each[1] in last):
+        style = {"loc": "outside lower center", "fontsize": SMALL, "frameon": False}
+        figure.legend(*zip(*ordered, strict=True), ncols=columns, **style)
 
 
 def limits(
@@ -134,20 +121,18 @@ def limits(
     return low, high
 
 
-def heat_map(figure: Any, axis: Any, names: Sequence[str], values: Mapping[str, float]) -> None:
+def _heat_map(figure: Any, axis: Any, names: Sequence[str], values: Mapping[str, float]) -> None:
     """The figures of every pair of columns, by the key that ``pair`` gives them."""
     grid = np.full((len(names), len(names)), np.nan)
-    for i, a in enumerate(names):
-        for j, b in enumerate(names[:i]):
-            grid[i, j] = values[pair(b, a)]
-    places = range(len(names))
+    for i, j in combinations(range(len(names)), 2):
+        grid[j, i] = values[pair(names[i], names[j])]
     image = axis.imshow(grid, cmap="magma_r", vmin=0)
-    axis.set_xticks(places, names, rotation=90, fontsize=8)
-    axis.set_yticks(places, names, fontsize=8)
+    axis.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
+    axis.set_yticks(range(len(names)), names, fontsize=8)
     figure.colorbar(image, ax=axis, shrink=0.8)
 
 
-def column_bars(axis: Any, names: Sequence[str], bars: Mapping[str, Sequence[float]]) -> None:
+def _column_bars(axis: Any, names: Sequence[str], bars: Mapping[str, Sequence[float]]) -> None:
     """A bar for each column and metric."""
     places = np.arange(len(names))
     for i, (label, values) in enumerate(bars.items()):
@@ -170,9 +155,9 @@ def plot_evaluation(frame: pd.DataFrame, path: str | Path, kind: str = "png") ->
     axes = np.atleast_1d(figure.subplots(1, panels))
     if bars:
         own = {BARS[name]: [values[c] for c in columns] for name, values in bars.items()}
-        column_bars(axes[0], columns, own)
+        _column_bars(axes[0], columns, own)
     for axis, (name, values) in zip(axes[bool(bars) :], maps.items(), strict=False):
-        heat_map(figure, axis, columns, values)
+        _heat_map(figure, axis, columns, values)
         axis.set_title(f"{MAPS[name]} (0 is best)", fontsize=10)
     show_as_written(figure)
     figure.savefig(path, format=kind, dpi=120)
@@ -206,11 +191,7 @@ def save(figure: Any, folder: Path, name: str, kinds: Sequence[str] = ("png", "s
 def inline(figure: Any, salt: str, tips: Mapping[str, Sequence[str]]) -> str:
     """A figure as an SVG element of a page: colours by variables, a tip for each point.
 
-    Parameters
-    ----------
-    tips : mapping of str to sequence of str
-        Names of the series, in the order of the numbers that ``points`` was told: a text for each
-        of its points.
+    ``tips`` has a text for each point of each series, in the order of the numbers of ``points``.
     """
     file = io.StringIO()
     show_as_written(figure)
@@ -218,23 +199,19 @@ def inline(figure: Any, salt: str, tips: Mapping[str, Sequence[str]]) -> str:
         figure.savefig(file, format="svg", metadata={"Date": None})
     ElementTree.register_namespace("", SVG[1:-1])
     ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
-    names = list(tips)
+    series = list(tips.items())
     root = ElementTree.fromstring(file.getvalue().encode("utf-8", errors="replace"))
-    for name in ("width", "height"):
-        del root.attrib[name]
+    del root.attrib["width"], root.attrib["height"]
     for part in root.findall(f"{SVG}metadata"):
         root.remove(part)
     for group in root.iter(f"{SVG}g"):
         kind, _, name = group.attrib.pop("id", "").partition(" ")
         if kind in ("series", "whisker"):
-            group.attrib |= {"class": kind, "data-series": names[int(name)]}
+            group.attrib |= {"class": kind, "data-series": series[int(name)][0]}
         if kind == "series":
-            marks = group.iter(f"{SVG}use")
-            for mark, tip in zip(marks, tips[names[int(name)]], strict=True):
-                mark.attrib |= {
-                    "class": "point", "tabindex": "0", "role": "img",
-                    "aria-label": tip, "data-tip": tip,
-                }  # fmt: skip
+            for mark, tip in zip(group.iter(f"{SVG}use"), series[int(name)][1], strict=True):
+                mark.attrib |= {"class": "point", "tabindex": "0", "role": "img"}
+                mark.attrib |= {"aria-label": tip, "data-tip": tip}
     text = ElementTree.tostring(root, encoding="unicode")
     colours = {colour: f"var(--c{i})" for i, colour in enumerate(COLOURS)}
     colours |= {QUIET: "var(--ink)", "#dddddd": "var(--rule)", "#ffffff": "none"}

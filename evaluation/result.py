@@ -16,13 +16,9 @@ from scipy.stats import binomtest, norm
 class Result:
     """A value and its breakdown.
 
-    Parameters
-    ----------
-    value : float
-        Never NaN: where there is nothing to measure, the metric's worth and a ``note``.
-    detail : mapping
-        ``columns`` or ``pairs`` or ``classes`` (which one is bad), ``interval`` (95 %),
-        ``note`` (what was special), and what else the metric documents.
+    ``value`` is never NaN: where there is nothing to measure, it is the metric's worth and the
+    detail has a ``note``. ``detail`` holds ``columns``, ``pairs`` or ``classes`` (which one is
+    bad), ``interval`` (95 %), ``note`` (what was special), and what else the metric documents.
     """
 
     value: float
@@ -51,11 +47,8 @@ def rate(successes: int, trials: int) -> dict[str, Any]:
     (0.5, [0.237, 0.763])
     """
     interval = binomtest(successes, trials).proportion_ci(method="wilson")
-    return {
-        "rate": successes / trials,
-        "interval": (float(interval.low), float(interval.high)),
-        "trials": trials,
-    }
+    ends = float(interval.low), float(interval.high)
+    return {"rate": successes / trials, "interval": ends, "trials": trials}
 
 
 def advantage_interval(
@@ -88,10 +81,8 @@ def jsonable(value: Any) -> Any:
         return {str(key): jsonable(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [jsonable(entry) for entry in value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return jsonable(value.tolist())
-    if isinstance(value, np.generic):
-        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float | None) else str(value)

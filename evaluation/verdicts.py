@@ -8,6 +8,7 @@ from copula_shirley.evaluation.result import Result
 
 #: From a result and the value of real training rows (or None) to a sentence.
 Verdict = Callable[[Result, float | None], str]
+ATTACKERS = ("train", "control", "baseline")
 
 
 def plain(result: Result, _: float | None) -> str:
@@ -60,11 +61,9 @@ def advantage(result: Result, _: float | None) -> str:
     """Whether an attack works better on training rows than on rows never seen."""
     if "interval" not in result.detail:
         return _end(result, "0 is no leak")
-    rates = {who: result.detail.get(who) for who in ("train", "control", "baseline")}
+    rates = {who: result.detail[who] for who in ATTACKERS if who in result.detail}
     shown = ", ".join(
-        f"{who} {(r['rate'] if isinstance(r, dict) else r):.1%}"
-        for who, r in rates.items()
-        if r is not None
+        f"{who} {(r['rate'] if isinstance(r, dict) else r):.1%}" for who, r in rates.items()
     )
     found = "no leak seen: the attack works as well on rows never seen"
     if result.detail["interval"][0] > 0:

@@ -14,7 +14,6 @@ The advantage is ``train`` less ``control``. What the control has too is no leak
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ def attribute_inference(c: Comparison) -> Result:
     if len(c.schema) < 2:
         return Result(0.0, {"note": "one column: nothing is known to guess it from"})
     rng = c.rng("attribute inference")
-    synthetic, reference = _shuffled(c.synthetic, rng), _shuffled(c.test, rng)
+    synthetic, reference = (_shuffled(rows, rng) for rows in (c.synthetic, c.test))
     people, strangers = (_targets(rows, rng) for rows in (c.train, c.test))
     right = {
         "train": _successes(c, people, synthetic, secrets),
@@ -56,14 +55,8 @@ def attribute_inference(c: Comparison) -> Result:
         columns[secret] = {**rates, "advantage": gain, "interval": interval}
     overall = {who: hits.mean(axis=1) for who, hits in right.items()}
     gain, interval = advantage_interval(overall["train"], overall["control"])
-    detail = {
-        "interval": interval,
-        **{who: float(hits.mean()) for who, hits in overall.items()},
-        "columns": columns,
-    }
-    if c.note_on_people:
-        detail["note"] = c.note_on_people
-    return Result(gain, detail)
+    means = {who: float(hits.mean()) for who, hits in overall.items()}
+    return Result(gain, {"interval": interval, **means, "columns": columns, **c.note_on_people})
 
 
 def _targets(rows: Rows, rng: np.random.Generator) -> Rows:
@@ -83,40 +76,29 @@ def _successes(
     c: Comparison, targets: Rows, known: Rows, secrets: tuple[str, ...]
 ) -> NDArray[np.bool_]:
     """Whether each secret (column) of each target (line) is guessed right."""
+    right = np.empty((len(targets), len(secrets)), dtype=bool)
     size = max(PAIRS_AT_ONCE // len(known), 1)
-    parts = []
     for start in range(0, len(targets), size):
-        chunk = targets.take(np.arange(start, min(start + size, len(targets))))
-        parts.append(np.column_stack(list(_chunk(c, chunk, known, secrets))))
-    return np.concatenate(parts)
+        some = slice(start, start + size)
 
+        def apart(column: Column, some: slice = some) -> NDArray[np.float32]:
+            return _gower(column, targets.numbers[column.name][some], known.numbers[column.name])
 
-def _chunk(
-    c: Comparison, targets: Rows, known: Rows, secrets: tuple[str, ...]
-) -> Iterator[NDArray[np.bool_]]:
-    total = np.zeros((len(targets), len(known)), dtype=np.float32)
-    for column in c.schema:
-        total += _gower(column, targets.numbers[column.name], known.numbers[column.name])
-    for secret in secrets:
-        column = c.schema[secret]
-        truth = targets.numbers[secret]
-        # rounding may tell equal distances apart; a grid of 2**-12 makes them equal again
-        others = total - _gower(column, truth, known.numbers[secret])
-        others *= 4096
-        nearest = np.rint(others, out=others).argmin(axis=1)
-        yield _right(column, truth, known.numbers[secret][nearest])
+        total = sum(map(apart, c.schema))
+        for i, column in enumerate(c.schema[secret] for secret in secrets):
+            # rounding may tell equal distances apart; a grid of 2**-12 makes them equal again
+            nearest = np.rint((total - apart(column)) * 4096).argmin(axis=1)
+            guess = known.numbers[column.name][nearest]
+            right[some, i] = _is_right(column, targets.numbers[column.name][some], guess)
+    return right
 
 
 def _gower(column: Column, a: FloatArray, b: FloatArray) -> NDArray[np.float32]:
     """Differences of all pairs: 0 or 1 for categories, else the share of the range, at most 1."""
     if not column.is_ordered:
-        differs: NDArray[np.bool_] = a.astype(np.float32)[:, None] != b.astype(np.float32)
-        return differs.astype(np.float32)
+        return np.asarray(a[:, None] != b, dtype=np.float32)
     first, second = (_on_unit_range(column, numbers) for numbers in (a, b))
-    apart = np.subtract(first[:, None], second)
-    np.abs(apart, out=apart)
-    nearer: NDArray[np.float32] = np.minimum(apart, 1, out=apart)
-    return nearer
+    return np.asarray(np.abs(first[:, None] - second).clip(max=1), dtype=np.float32)
 
 
 def _on_unit_range(column: Column, numbers: FloatArray) -> NDArray[np.float32]:
@@ -126,9 +108,9 @@ def _on_unit_range(column: Column, numbers: FloatArray) -> NDArray[np.float32]:
     return np.where(np.isneginf(numbers), -2, share.clip(0, 1)).astype(np.float32)
 
 
-def _right(column: Column, truth: FloatArray, guess: FloatArray) -> NDArray[np.bool_]:
-    if column.is_listed:
-        return np.asarray(truth == guess)
-    with np.errstate(invalid="ignore"):
-        close = np.abs(truth - guess) <= TOLERANCE * declared_range(column)
-    return np.asarray(close | (truth == guess))
+def _is_right(column: Column, truth: FloatArray, guess: FloatArray) -> NDArray[np.bool_]:
+    right = np.asarray(truth == guess)
+    if not column.is_listed:
+        with np.errstate(invalid="ignore"):
+            right |= np.abs(truth - guess) <= TOLERANCE * declared_range(column)
+    return right

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -37,16 +37,16 @@ from copula_shirley.schema.schema import Column
 
 Distance = Literal["hamming", "euclidean"]
 Estimator = Literal["distance", "counting"]
+Scores = dict[Estimator, FloatArray]
 #: Added to distances, so that the logarithm of an exact copy's is finite.
 TINY = 1e-12
 #: Records whose distances are computed at once, so that they stay in the processor's cache.
 ROWS_AT_ONCE = 256
-#: If there are more pairs, none is kept and distances are computed twice.
-PAIRS_TO_KEEP = 1 << 23
+#: Squared distances of more pairs are not stored but computed twice: 64 MB of them.
+PAIRS_TO_STORE = 1 << 23
 #: Squared distances below it are computed again, pair by pair.
 CANCELS_BELOW = 1e-6
 ROUNDING = 1e-9
-NO_CODES = Wide()
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,6 @@ def membership_inference(
         differing by 0 or 1.
     n_synthetic : int or None
         Synthetic rows in each repetition; None for all, with which the attack is strongest.
-    repetitions : int
-    random_state : None, int or Generator
-    estimator : {"distance", "counting"}
     members : int, optional
         m; as many as the smaller of training and control table has.
 
@@ -132,82 +129,62 @@ def membership_inference(
     >>> membership_inference(train, control, train, n_synthetic=None, random_state=0).mean
     1.0
     """
-    how = Attack(distance, n_synthetic, repetitions, (estimator,), members)
+    for name, value, known in (
+        ("distance", distance, Distance),
+        ("estimator", estimator, Estimator),
+    ):
+        if value not in get_args(known):
+            raise SettingError(f"{name} ({value!r}) must be {' or '.join(get_args(known))}")
+    numbers = {"repetitions": repetitions, "members": members, "n_synthetic": n_synthetic}
+    for name, number in numbers.items():
+        if number is not None or name == "repetitions":
+            check_positive(name, number)
     tables = {"train": train, "control": control, "synthetic": synthetic}
-    encoded, wide = (
-        (plain_codes(tables), NO_CODES) if distance == "hamming" else plain_points(tables)
-    )
-    return how.on(encoded, wide, generator_of(random_state))[estimator]
+    rows, wide = (plain_codes(tables), Wide()) if distance == "hamming" else plain_points(tables)
+    rng = generator_of(random_state)
+    return _attack(rows, wide, distance, n_synthetic, repetitions, rng, members)[estimator]
 
 
-@dataclass(frozen=True)
-class Attack:
-    """The settings of an attack: those of ``membership_inference``, with several estimators."""
+def _attack(
+    tables: Sequence[NDArray[Any]],
+    wide: Wide,
+    distance: Distance,
+    n_synthetic: int | None,
+    repetitions: int,
+    rng: np.random.Generator,
+    members: int | None = None,
+    rows_per_person: float = 1.0,
+) -> dict[Estimator, Membership]:
+    """Attack training, control and synthetic rows, by each estimator.
 
-    distance: Distance = "hamming"
-    n_synthetic: int | None = 500
-    repetitions: int = 50
-    estimators: tuple[Estimator, ...] = ("distance", "counting")
-    members: int | None = None
+    Rows are codes for the Hamming distance and points (and codes of ``wide`` columns) for the
+    Euclidean one. With several ``rows_per_person`` the interval is that of so many times fewer
+    records.
+    """
+    # rows are drawn from a fixed order, so that theirs in the table does not matter
+    train, control, synthetic = (in_order(table) for table in tables)
+    m = min(len(train), len(control), members or len(train))
+    n = min(len(synthetic), n_synthetic or len(synthetic))
+    score: Callable[..., Scores] = _hamming_scores
+    if distance == "euclidean":
+        score = partial(_euclidean_scores, wide=wide)
 
-    def __post_init__(self) -> None:
-        if self.distance not in ("hamming", "euclidean"):
-            raise SettingError(f"distance ({self.distance!r}) must be hamming or euclidean")
-        for estimator in self.estimators:
-            if estimator not in ("distance", "counting"):
-                raise SettingError(f"estimator ({estimator!r}) must be distance or counting")
-        check_positive("repetitions", self.repetitions)
-        for name in ("members", "n_synthetic"):
-            if getattr(self, name) is not None:
-                check_positive(name, getattr(self, name))
+    def repetition(own: np.random.Generator) -> list[float]:
+        records = np.concatenate([draw_rows(train, m, own), draw_rows(control, m, own)])
+        scores = score(records, draw_rows(synthetic, n, own))
+        return [share_of_members(scores[estimator]) for estimator in get_args(Estimator)]
 
-    def on(
-        self,
-        tables: Sequence[NDArray[Any]],
-        wide: Wide,
-        rng: np.random.Generator,
-        rows_per_person: float = 1.0,
-    ) -> dict[Estimator, Membership]:
-        """Attack training, control and synthetic rows, by each estimator.
-
-        Rows are codes for the Hamming distance and points (and codes of ``wide`` columns) for the
-        Euclidean one. With several ``rows_per_person`` the interval is that of so many times fewer
-        records.
-        """
-        # rows are drawn from a fixed order, so that theirs in the table does not matter
-        train, control, synthetic = (in_order(table) for table in tables)
-        m = min(len(train), len(control), self.members or len(train))
-        n = min(len(synthetic), self.n_synthetic or len(synthetic))
-        everyone, all_judged = np.concatenate([train, control]), m == len(train) == len(control)
-        if self.distance == "hamming":
-            enough = _enough_agreements(everyone, synthetic[:n])
-            score: Callable[..., Scores] = partial(_hamming_scores, enough=enough)
-        else:
-            guess = _guessed_radius(everyone, synthetic[:n], wide)
-            score = partial(_euclidean_scores, guess=guess, wide=wide)
-
-        def repetition(own: np.random.Generator) -> list[float]:
-            records = everyone
-            if not all_judged:
-                records = np.concatenate([draw_rows(train, m, own), draw_rows(control, m, own)])
-            scores = score(records, draw_rows(synthetic, n, own), self.estimators)
-            return [share_of_members(scores[estimator]) for estimator in self.estimators]
-
-        if all_judged and n == len(synthetic):  # nothing is drawn
-            results = [repetition(rng)] * self.repetitions
-        else:
-            workers = min(os.cpu_count() or 1, 8)
-            with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
-                results = list(pool.map(repetition, rng.spawn(self.repetitions)))
-        return {
-            estimator: Membership(
-                float(shares.mean()),
-                float(shares.max()),
-                _interval(shares, m / rows_per_person),
-                *(shares, self.distance, estimator, m, n),
-            )
-            for estimator, shares in zip(self.estimators, np.array(results).T, strict=True)
-        }
+    if m == len(train) == len(control) and n == len(synthetic):  # nothing is drawn
+        results = [repetition(rng)] * repetitions
+    else:
+        with threadpool_limits(1), ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
+            results = list(pool.map(repetition, rng.spawn(repetitions)))
+    found = {}
+    for estimator, shares in zip(get_args(Estimator), np.array(results).T, strict=True):
+        mean, maximum = float(shares.mean()), float(shares.max())
+        interval = _interval(shares, m / rows_per_person)
+        found[estimator] = Membership(mean, maximum, interval, shares, distance, estimator, m, n)
+    return found
 
 
 def share_of_members(scores: FloatArray) -> float:
@@ -258,80 +235,36 @@ def draw_rows(table: NDArray[Any], n: int, rng: np.random.Generator) -> NDArray[
     return table if n == len(table) else table[rng.choice(len(table), n, replace=False)]
 
 
-Scores = dict[Estimator, FloatArray]
-
-
-def _hamming_scores(
-    records: Codes, rows: Codes, estimators: tuple[Estimator, ...], enough: int = 0
-) -> Scores:
-    """Scores from the numbers of synthetic rows at each distance 0, 1/d, ..., 1.
-
-    Rows that agree in fewer than ``enough`` columns are not counted, which saves time, unless
-    it turns out that the median of the least distances lies beyond.
-    """
-    d = records.shape[1]
-    near = agreement_counts(records, rows, enough).T[: enough - 1 if enough else None : -1]
-    seen = near.any(axis=0)
-    if 2 * np.count_nonzero(seen) <= len(records):
-        return _hamming_scores(records, rows, estimators)
-    nearest = np.where(seen, (near > 0).argmax(axis=0), d)
+def _hamming_scores(records: Codes, rows: Codes) -> Scores:
+    """Scores from the numbers of synthetic rows at each distance 0, 1/d, ..., 1."""
+    near = agreement_counts(records, rows).T[::-1]
+    nearest = (near > 0).argmax(axis=0)
     # the median of whole numbers is a multiple of 1/2, and exact
     inside = near[: int(np.median(nearest)) + 1]
-    shares = np.arange(len(inside)) / d
-    weights = {"distance": -np.log(shares + TINY), "counting": np.ones(len(inside))}
-    return {estimator: weights[estimator] @ inside / len(rows) for estimator in estimators}
+    weights = -np.log(np.arange(len(inside)) / records.shape[1] + TINY)
+    return {
+        "distance": weights @ inside / len(rows),
+        "counting": np.ones(len(inside)) @ inside / len(rows),
+    }
 
 
-def _enough_agreements(records: Codes, rows: Codes) -> int:
-    """In how many columns most records agree with their nearest row; from a few of them."""
-    counts = agreement_counts(records[:: len(records) // 256 + 1], rows)
-    most = counts.shape[1] - 1 - (counts[:, ::-1] > 0).argmax(axis=1)
-    return int(np.quantile(most, 0.4, method="lower"))
-
-
-def _euclidean_scores(
-    records: FloatArray,
-    rows: FloatArray,
-    estimators: tuple[Estimator, ...],
-    guess: float = 0.0,
-    wide: Wide = NO_CODES,
-) -> Scores:
-    """Scores from squared distances, chunk by chunk, in one look if the radius was guessed.
-
-    ``guess`` is a squared radius. If the true one is not beyond, the pairs seen on the way are
-    all there is; otherwise, or if they would be too many to keep, there is a second look.
-    """
-    if len(records) * len(rows) > PAIRS_TO_KEEP:
-        guess = -1.0
-    looks = [_look(squares, guess) for squares in _squares(records, rows, wide)]
-    least = np.concatenate([nearest for nearest, _, _ in looks])
+def _euclidean_scores(records: FloatArray, rows: FloatArray, wide: Wide) -> Scores:
+    """Scores from squared distances: first the radius, then the rows within it."""
+    stored = None
+    if len(records) * len(rows) <= PAIRS_TO_STORE:
+        stored = list(_squares(records, rows, wide))
+    least = [squares.min(axis=1) for squares in stored or _squares(records, rows, wide)]
     # rows right at the radius are inside, whatever rounding did to them
-    radius = np.median(np.sqrt(least)) ** 2 * (1 + ROUNDING)
-    again = (_look(squares, radius) for squares in _squares(records, rows, wide))
-    scores: dict[Estimator, list[FloatArray]] = {estimator: [] for estimator in estimators}
-    for nearest, owners, squares in looks if radius <= guess else again:
-        inside = squares <= radius
-        weights = {
-            "distance": -np.log(np.sqrt(squares[inside]) + TINY) / len(rows),
-            "counting": np.full(np.count_nonzero(inside), 1 / len(rows)),
-        }
-        for estimator in estimators:
-            total = np.bincount(owners[inside], weights[estimator], len(nearest))
-            scores[estimator].append(total.astype(float))
+    radius = np.median(np.sqrt(np.concatenate(least))) ** 2 * (1 + ROUNDING)
+    scores: dict[Estimator, list[FloatArray]] = {"distance": [], "counting": []}
+    for squares in stored or _squares(records, rows, wide):
+        inside = np.flatnonzero(squares <= radius)
+        owners, near = inside // len(rows), squares.ravel()[inside]
+        weights = {"distance": -np.log(np.sqrt(near) + TINY), "counting": np.ones(len(near))}
+        for estimator, parts in scores.items():
+            totals = np.bincount(owners, weights[estimator] / len(rows), len(squares))
+            parts.append(totals.astype(float))
     return {estimator: np.concatenate(parts) for estimator, parts in scores.items()}
-
-
-def _guessed_radius(records: FloatArray, rows: FloatArray, wide: Wide) -> float:
-    """A squared radius that will do for most draws of rows, from a few records."""
-    some = records[:: len(records) // 256 + 1]
-    least = np.concatenate([squares.min(axis=1) for squares in _squares(some, rows, wide)])
-    return float(1.1 * np.median(least) + TINY)
-
-
-def _look(squares: FloatArray, radius: float) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
-    """The least of each line, and the entries up to the radius with the lines they stand in."""
-    inside = np.flatnonzero(squares <= radius)
-    return squares.min(axis=1), inside // squares.shape[1], squares.ravel()[inside]
 
 
 def _squares(records: FloatArray, rows: FloatArray, wide: Wide) -> Iterator[FloatArray]:
@@ -345,10 +278,8 @@ def _squares(records: FloatArray, rows: FloatArray, wide: Wide) -> Iterator[Floa
     used = rows.any(axis=0)
     left = np.column_stack([records[:, used], (records**2).sum(axis=1), np.ones(len(records))])
     right = np.column_stack([-2 * rows[:, used], np.ones(len(rows)), (rows**2).sum(axis=1)])
-    desk = np.empty((ROWS_AT_ONCE, len(rows)))
     for start in range(0, len(records), ROWS_AT_ONCE):
-        chunk = left[start : start + ROWS_AT_ONCE]
-        squares = np.matmul(chunk, right.T, out=desk[: len(chunk)])
+        squares = left[start : start + ROWS_AT_ONCE] @ right.T
         for own, other in zip(codes[start : start + ROWS_AT_ONCE].T, others.T, strict=True):
             squares += wide.weight * (own[:, None] != other)
         near = np.flatnonzero(squares.min(axis=1) < CANCELS_BELOW)
@@ -371,11 +302,16 @@ def membership(
 ) -> Result:
     """One figure of the attack with its defaults; control rows are the test rows."""
     name = f"membership {distance} {n_synthetic}"
-    how = Attack(distance, n_synthetic, repetitions=50 if n_synthetic else 1)
-    rows_each = (c.train.rows_per_person + c.test.rows_per_person) / 2
-    shared = c.once(name, lambda c: how.on(*_encoded(c, distance), c.rng(name), rows_each))
-    found = shared[estimator]
-    notes = [c.note_on_people]
+
+    def attack(c: Comparison) -> dict[Estimator, Membership]:
+        rows_each = (c.train.rows_per_person + c.test.rows_per_person) / 2
+        times = 50 if n_synthetic else 1
+        rows, wide = _encoded(c, distance)
+        rng = c.rng(name)
+        return _attack(rows, wide, distance, n_synthetic, times, rng, None, rows_each)
+
+    found = c.once(name, attack)[estimator]
+    notes = list(c.note_on_people.values())
     if n_synthetic is not None and found.n_synthetic < n_synthetic:
         notes.append(f"only {found.n_synthetic} synthetic rows, {n_synthetic} asked for")
     detail: dict[str, object] = {
@@ -385,7 +321,7 @@ def membership(
         "members": found.members,
         "n_synthetic": found.n_synthetic,
         "repetitions": len(found.shares),
-        **({"note": "; ".join(filter(None, notes))} if any(notes) else {}),
+        **({"note": "; ".join(notes)} if notes else {}),
     }
     return Result(found.mean if which == "mean" else found.maximum, detail)
 
@@ -396,7 +332,7 @@ def _encoded(c: Comparison, distance: Distance) -> tuple[list[NDArray[Any]], Wid
         np.concatenate([rows.numbers[name] for rows in (c.train, c.test, c.synthetic)])
         for name in c.schema.names
     ]
-    wide = NO_CODES
+    wide = Wide()
     if distance == "hamming":
         codes = [np.unique(numbers, return_inverse=True)[1] for numbers in stacked]
         table: NDArray[Any] = np.column_stack(codes).astype(np.int32)

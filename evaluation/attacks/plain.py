@@ -35,27 +35,16 @@ def check_positive(name: str, value: Any) -> None:
         raise SettingError(f"{name} ({value!r}) must be a positive whole number")
 
 
-def check_same_columns(tables: Tables) -> list[Any]:
-    """The columns that all tables have; raises where one differs or has no row."""
-    (first, reference), *others = tables.items()
+def check_tables(tables: Mapping[str, Any]) -> None:
+    """Raise unless all are tables with rows and no column twice."""
     for name, table in tables.items():
         if not isinstance(table, pd.DataFrame):
             raise SchemaError(f"{name} ({type(table).__name__}) must be a pandas DataFrame")
-        if not table.columns.is_unique:
-            twice = table.columns[table.columns.duplicated()][0]
-            raise SchemaError(f"column {twice!r} stands twice in {name}; names must differ")
+        repeated = table.columns[table.columns.duplicated()]
+        if len(repeated):
+            raise SchemaError(f"column {repeated[0]!r} stands twice in {name}; names must differ")
         if len(table) == 0:
             raise SchemaError(f"{name} has no rows; at least one is needed")
-    for name, table in others:
-        odd = table.columns.symmetric_difference(reference.columns, sort=False)
-        if len(odd):
-            raise SchemaError(
-                f"column {odd[0]!r} is in only one of {first} and {name}; "
-                "both need the same columns"
-            )
-    if reference.shape[1] == 0:
-        raise SchemaError(f"{first} has no columns; at least one is needed")
-    return list(reference.columns)
 
 
 def plain_codes(tables: Tables) -> list[Codes]:
@@ -63,10 +52,7 @@ def plain_codes(tables: Tables) -> list[Codes]:
 
     The numbers follow from the values alone, not from the order of the rows.
     """
-    codes = []
-    for column in check_same_columns(tables):
-        values = _together(tables, column)
-        codes.append(_codes(column, values))
+    codes = [_codes(column, values) for column, values in _columns(tables).items()]
     return _apart(np.column_stack(codes), tables)
 
 
@@ -77,13 +63,12 @@ def plain_points(tables: Tables) -> tuple[list[FloatArray], Wide]:
     0 or 1. A missing value differs from a text by 1 and from a number by .87 to 1.
     """
     parts: list[NDArray[Any]] = []
-    columns = check_same_columns(tables)
-    for column in columns:
-        values = _together(tables, column)
-        if _family(values) in ("numbers", "dates"):
-            if _family(values) == "dates":
-                values = values.astype("datetime64[us]").astype("int64").where(values.notna())
-            parts.append(scaled(values.to_numpy(dtype=float, na_value=np.nan)))
+    for column, values in _columns(tables).items():
+        family, numbers = _family(values), values
+        if family == "dates":
+            numbers = values.astype("datetime64[us]").astype("int64").where(values.notna())
+        if family in ("numbers", "dates"):
+            parts.append(scaled(numbers.to_numpy(dtype=float, na_value=np.nan)))
         else:
             parts.append(_codes(column, values))
     points, wide = join(parts)
@@ -123,17 +108,32 @@ def indicators(codes: NDArray[Any]) -> FloatArray:
     return np.asarray((codes[:, None] == np.unique(codes)) * np.sqrt(0.5))
 
 
+def _columns(tables: Tables) -> dict[Any, Any]:
+    """Each column of all tables in one series; raises where they do not fit together."""
+    check_tables(tables)
+    (first, reference), *others = tables.items()
+    for name, table in others:
+        lonely = table.columns.symmetric_difference(reference.columns, sort=False)
+        if len(lonely):
+            raise SchemaError(
+                f"column {lonely[0]!r} is in only one of {first} and {name}; "
+                "both need the same columns"
+            )
+    if reference.shape[1] == 0:
+        raise SchemaError(f"{first} has no columns; at least one is needed")
+    return {column: _together(tables, column) for column in reference.columns}
+
+
 def _together(tables: Tables, column: Any) -> Any:
-    """One column of all tables, in one series."""
     series = [table[column].infer_objects() for table in tables.values()]
-    families = {name: _family(s) for name, s in zip(tables, series, strict=True)}
-    known = {family: name for name, family in families.items() if family != "nothing"}
-    if len(known) > 1:
-        (first, a), (second, b), *_ = known.items()
+    families = {_family(s): name for name, s in zip(tables, series, strict=True)}
+    families.pop("nothing", None)
+    if len(families) > 1:
+        (first, a), (second, b), *_ = families.items()
         raise SchemaError(
             f"column {column!r} holds {first} in {a} and {second} in {b}; make them alike"
         )
-    if set(known) == {"numbers"}:
+    if "numbers" in families:
         floats = np.concatenate([s.to_numpy(dtype=float, na_value=np.nan) for s in series])
         if np.isinf(floats).any():
             raise SchemaError(f"column {column!r} holds an infinite number; numbers must be finite")
@@ -142,10 +142,10 @@ def _together(tables: Tables, column: Any) -> Any:
             kind = "UInt64" if np.nanmin(floats) >= 0 else "Int64"
             return pd.concat([s.astype(kind) for s in series], ignore_index=True)
         return pd.Series(floats)
-    if set(known) == {"dates"}:
+    if "dates" in families:
         moments = (pd.to_datetime(s, utc=True).dt.tz_localize(None) for s in series)
-        return pd.concat([s.astype("datetime64[us]") for s in moments], ignore_index=True)
-    if len({s.dtype for s in series}) > 1 or isinstance(series[0].dtype, pd.CategoricalDtype):
+        series = [s.astype("datetime64[us]") for s in moments]
+    elif len({s.dtype for s in series}) > 1 or isinstance(series[0].dtype, pd.CategoricalDtype):
         series = [s.astype(object) for s in series]
     return pd.concat(series, ignore_index=True)
 
@@ -164,16 +164,15 @@ def _codes(column: Any, values: Any) -> Codes:
 
 
 def _family(series: pd.Series) -> str:
+    kinds, dtype = pd.api.types, series.dtype
     if series.isna().all():
         return "nothing"
-    kinds = pd.api.types
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        return _family(pd.Series(series.dtype.categories))
-    if kinds.is_datetime64_any_dtype(series.dtype):
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _family(pd.Series(dtype.categories))
+    if kinds.is_datetime64_any_dtype(dtype):
         return "dates"
-    if kinds.is_bool_dtype(series.dtype) or kinds.is_complex_dtype(series.dtype):
-        return "texts or booleans"
-    return "numbers" if kinds.is_numeric_dtype(series.dtype) else "texts or booleans"
+    number = kinds.is_numeric_dtype(dtype) and not kinds.is_bool_dtype(dtype)
+    return "numbers" if number and not kinds.is_complex_dtype(dtype) else "texts or booleans"
 
 
 def _apart(stacked: Any, tables: Tables) -> list[Any]:

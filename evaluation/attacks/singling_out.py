@@ -17,9 +17,6 @@ advantage varies when the people of both tables are dealt out again at random.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -35,25 +32,16 @@ DEALS = 200
 MOST_FITTING = 20
 
 
-@dataclass(frozen=True)
-class Predicate:
-    """Conditions (column, relation, number) that all must hold."""
+#: Conditions (column, relation, number) that all must hold.
+Predicate = tuple[tuple[str, str, float], ...]
 
-    conditions: tuple[tuple[str, str, float], ...]
 
-    def matches(self, rows: Rows) -> int:
-        """Number of rows that fit; of people, if the rows say whose they are."""
-        which = self.fitting(rows)
-        return len(which) if rows.people is None else len(set(rows.people[which]))
-
-    def fitting(self, rows: Rows) -> NDArray[np.intp]:
-        """Which rows fit."""
-        which: Any = slice(None)
-        for name, relation, value in self.conditions:
-            numbers = rows.numbers[name][which]
-            fits = np.flatnonzero(_holds(numbers, relation, value))
-            which = fits if isinstance(which, slice) else which[fits]
-        return np.arange(len(rows)) if isinstance(which, slice) else which
+def fitting(predicate: Predicate, rows: Rows) -> NDArray[np.intp]:
+    """Which rows fit a predicate."""
+    which = np.arange(len(rows))
+    for name, relation, value in predicate:
+        which = which[_holds(rows.numbers[name][which], relation, value)]
+    return which
 
 
 def _holds(numbers: FloatArray, relation: str, value: float) -> NDArray[np.bool_]:
@@ -69,9 +57,7 @@ def singling_out(c: Comparison) -> Result:
     rng = c.rng("singling out")
     size = min(len(c.train), len(c.test))
     people, strangers = (rows.take(rng.permutation(len(rows))[:size]) for rows in (c.train, c.test))
-    detail: dict[str, object] = {}
-    predicates = isolating(c, c.synthetic, rng)
-    own = isolating(c, c.test, rng)
+    predicates, own = (isolating(c, rows, rng) for rows in (c.synthetic, c.test))
     if not predicates:
         note = f"none of {ATTEMPTS} synthetic rows can be told from all others"
         return Result(0.0, {"note": note})
@@ -80,19 +66,17 @@ def singling_out(c: Comparison) -> Result:
         "control": _hits(predicates, strangers),
         "baseline": _hits(own, people),
     }
-    for who, successes in hits.items():
-        if len(successes):
-            detail[who] = rate(int(successes.sum()), len(successes))
+    rates = {who: rate(int(found.sum()), len(found)) for who, found in hits.items() if len(found)}
     spread = _spread_by_chance(predicates, people, strangers, rng)
     gain, interval = advantage_interval(hits["train"], hits["control"], spread)
-    if c.note_on_people:
-        detail["note"] = c.note_on_people
-    return Result(gain, {"interval": interval, "predicates": len(predicates), **detail})
+    detail = {"interval": interval, "predicates": len(predicates), **rates}
+    return Result(gain, {**detail, **c.note_on_people})
 
 
 def isolating(c: Comparison, rows: Rows, rng: np.random.Generator) -> list[Predicate]:
     """Distinct predicates that fit exactly one row; rows that have a twin give none."""
-    middles = {name: _median(numbers) for name, numbers in rows.numbers.items()}
+    known = {name: numbers[np.isfinite(numbers)] for name, numbers in rows.numbers.items()}
+    middles = {name: np.median(x) if len(x) else 0.0 for name, x in known.items()}
     found: dict[Predicate, None] = {}
     for row in rng.integers(len(rows), size=ATTEMPTS):
         left = np.arange(len(rows))
@@ -105,18 +89,15 @@ def isolating(c: Comparison, rows: Rows, rng: np.random.Generator) -> list[Predi
             conditions.append((str(name), relation, value))
             left = left[_holds(rows.numbers[name][left], relation, value)]
             if len(left) == 1:
-                found[Predicate(tuple(sorted(conditions)))] = None
+                found[tuple(sorted(conditions))] = None
                 break
     return list(found)
 
 
-def _median(numbers: FloatArray) -> float:
-    known = numbers[np.isfinite(numbers)]
-    return float(np.median(known)) if len(known) else 0.0
-
-
-def _hits(predicates: list[Predicate], people: Rows) -> NDArray[np.bool_]:
-    return np.array([predicate.matches(people) == 1 for predicate in predicates], dtype=bool)
+def _hits(predicates: list[Predicate], rows: Rows) -> NDArray[np.bool_]:
+    """Which predicates fit one row; or one person, if the rows say whose they are."""
+    people = np.arange(len(rows)) if rows.people is None else rows.people
+    return np.array([len(set(people[fitting(p, rows)])) == 1 for p in predicates], dtype=bool)
 
 
 def _spread_by_chance(
@@ -129,9 +110,9 @@ def _spread_by_chance(
         whose = np.unique(names, return_inverse=True)[1]
     fits = []
     for predicate in predicates:
-        among = predicate.fitting(people), len(people) + predicate.fitting(strangers)
-        fitting = np.unique(whose[np.concatenate(among)])
-        fits.append(fitting if len(fitting) <= MOST_FITTING else fitting[:0])
+        among = fitting(predicate, people), len(people) + fitting(predicate, strangers)
+        some = np.unique(whose[np.concatenate(among)])
+        fits.append(some if len(some) <= MOST_FITTING else some[:0])
     ends = np.cumsum([0, *map(len, fits)])
     table = csr_array(
         (np.ones(ends[-1], dtype=np.int32), np.concatenate(fits), ends),

@@ -7,6 +7,7 @@ privacy: synthetic rows are nobody's, and a copied table can have a large k.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.evaluation.comparison import Comparison
@@ -17,26 +18,30 @@ from copula_shirley.schema.schema import Column
 
 def _classes(c: Comparison) -> NDArray[np.intp]:
     """The equivalence class of each synthetic row: equal values of all quasi-identifiers."""
-    key = np.column_stack([c.synthetic.numbers[name] for name in c.quasi_identifiers])
-    return np.unique(key, axis=0, return_inverse=True)[1].ravel()
+    keys = np.column_stack([c.synthetic.numbers[name] for name in c.quasi_identifiers])
+    return np.unique(keys, axis=0, return_inverse=True)[1].ravel()
 
 
 def k_anonymity(c: Comparison) -> Result:
     """Size of the smallest class of rows with equal quasi-identifiers (Sweeney 2002)."""
     sizes = np.bincount(c.once("classes", _classes))
     alone = int(np.sum(sizes == 1))
-    detail = {"classes": len(sizes), "rows alone": alone, "note": f"{alone} rows are alone"}
-    return Result(float(sizes.min()), {"quasi_identifiers": list(c.quasi_identifiers), **detail})
+    detail = {
+        "quasi_identifiers": list(c.quasi_identifiers),
+        "classes": len(sizes),
+        "rows alone": alone,
+        "note": f"{alone} rows are alone",
+    }
+    return Result(float(sizes.min()), detail)
 
 
 def l_diversity(c: Comparison) -> Result:
     """Least number of distinct sensitive values in a class (Machanavajjhala et al. 2007)."""
     group = c.once("classes", _classes)
-    columns = {}
-    for name in c.sensitive:
-        values = np.unique(c.synthetic.numbers[name], return_inverse=True)[1]
-        pairs = np.unique(np.column_stack([group, values]), axis=0)
-        columns[name] = float(np.bincount(pairs[:, 0]).min())
+    columns = {
+        name: float(pd.Series(c.synthetic.numbers[name]).groupby(group).nunique().min())
+        for name in c.sensitive
+    }
     return Result(min(columns.values()), {"columns": columns})
 
 
@@ -55,16 +60,14 @@ def t_closeness(c: Comparison) -> Result:
 
 
 def _farthest(column: Column, group: NDArray[np.intp], numbers: FloatArray) -> float:
-    order = np.argsort(group, kind="stable")
     distinct, codes = np.unique(numbers, return_inverse=True)
     overall = np.bincount(codes) / len(codes)
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     farthest = 0.0
-    for members in np.split(codes[order], starts[1:]):
-        gap = np.bincount(members, minlength=len(distinct)) / len(members) - overall
-        if not column.is_ordered:
-            distance = float(np.abs(gap).sum() / 2)
-        else:
+    for members in pd.Series(codes).groupby(group).indices.values():
+        gap = np.bincount(codes[members], minlength=len(distinct)) / len(members) - overall
+        if column.is_ordered:
             distance = float(np.abs(np.cumsum(gap)).sum() / max(len(distinct) - 1, 1))
+        else:
+            distance = float(np.abs(gap).sum() / 2)
         farthest = max(farthest, distance)
     return farthest

@@ -24,10 +24,8 @@ Z = float(norm.ppf(0.975))
 
 
 def _real(c: Comparison) -> Rows:
-    return Rows(
-        {n: np.concatenate([c.train.numbers[n], c.test.numbers[n]]) for n in c.schema.names},
-        {n: np.concatenate([c.train.outside[n], c.test.outside[n]]) for n in c.schema.names},
-    )
+    train, test = c.train.numbers, c.test.numbers
+    return Rows({name: np.concatenate([train[name], test[name]]) for name in train}, {})
 
 
 def coverage_of_means(c: Comparison) -> Result:
@@ -37,55 +35,51 @@ def coverage_of_means(c: Comparison) -> Result:
     missing values count as a category there, and are left out of means elsewhere.
     """
     real = c.once("real rows", _real)
-    columns, intervals = {}, {}
+    columns: dict[str, float] = {}
+    intervals = {}
     for column in c.schema:
-        truth, drawn = real.numbers[column.name], c.synthetic.numbers[column.name]
+        name = column.name
+        truth, drawn = real.numbers[name], c.synthetic.numbers[name]
         if column.is_listed:
-            columns[column.name] = _shares_covered(column, truth, drawn)
+            columns[name] = _shares_covered(column, truth, drawn)
             continue
         truth, drawn = truth[np.isfinite(truth)], drawn[np.isfinite(drawn)]
         if len(truth) == 0 or len(drawn) == 0:
-            columns[column.name] = float(len(truth) == len(drawn))
+            columns[name] = float(len(truth) == len(drawn))
             continue
-        reach = Z * _deviation(drawn) / np.sqrt(len(drawn))
-        low, high = float(drawn.mean() - reach), float(drawn.mean() + reach)
-        intervals[column.name] = {"interval": (low, high), "real": float(truth.mean())}
-        columns[column.name] = float(_covers(low, high, float(truth.mean())))
-    perfect = _of_perfect_rows(len(real), len(c.synthetic))
+        reach = Z * drawn.std(ddof=1) / np.sqrt(len(drawn)) if len(drawn) > 1 else 0.0
+        interval = float(drawn.mean() - reach), float(drawn.mean() + reach)
+        intervals[name] = {"interval": interval, "real": float(truth.mean())}
+        columns[name] = float(_covers(*interval, truth.mean()))
+    return _result(columns, intervals, len(real), len(c.synthetic))
+
+
+def _result(
+    columns: dict[str, float], intervals: dict[str, Any], real: int, synthetic: int
+) -> Result:
+    # Both tables are draws from one distribution if the rows are perfect: the two means then
+    # differ by the root of both their variances, and the interval knows one of them.
+    perfect = float(2 * norm.cdf(Z / np.sqrt(1 + synthetic / real)) - 1)
     detail = {"columns": columns, "intervals": intervals, "perfect rows": perfect}
     return Result(float(np.mean(list(columns.values()))), detail)
 
 
-def _of_perfect_rows(real: int, synthetic: int) -> float:
-    """The share of intervals that cover if both tables are draws from one distribution.
-
-    The two means differ by the root of both their variances, the interval knows one of them.
-    """
-    return float(2 * norm.cdf(Z / np.sqrt(1 + synthetic / real)) - 1)
-
-
-def _deviation(values: FloatArray) -> float:
-    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
-
-
-def _covers(low: float, high: float, value: float, scale: float = 0.0) -> bool:
-    """Whether an interval holds a value, but for rounding of numbers of this scale."""
-    slack = 1e-9 * max(abs(low), abs(high), scale)
-    return low - slack <= value <= high + slack
+def _covers(low: Any, high: Any, value: Any, scale: float = 0.0) -> Any:
+    """Whether intervals hold values, but for rounding of numbers of this scale."""
+    slack = 1e-9 * np.maximum(np.maximum(abs(low), abs(high)), scale)
+    return (low - slack <= value) & (value <= high + slack)
 
 
 def _shares_covered(column: Column, truth: FloatArray, drawn: FloatArray) -> float:
     """Share of the categories that occur whose real share lies in the Wilson interval."""
-    codes = [-np.inf] * column.missing + list(map(float, range(len(column.domain.categories))))
-    codes = [code for code in codes if (truth == code).any() or (drawn == code).any()]
-    n = len(drawn)
-    covered: list[bool] = []
-    for code in codes:
-        share = float(np.mean(drawn == code))
-        centre = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
-        reach = Z / (1 + Z**2 / n) * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-        covered.append(_covers(centre - reach, centre + reach, float(np.mean(truth == code))))
-    return float(np.mean(covered))
+    codes = np.union1d(truth, drawn)
+    allowed = np.isfinite(codes) | column.missing
+    codes = codes[allowed & (codes < len(column.domain.categories))]
+    n, share = len(drawn), np.mean(drawn[:, None] == codes, axis=0)
+    centre = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    reach = Z / (1 + Z**2 / n) * np.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
+    real = np.mean(truth[:, None] == codes, axis=0)
+    return float(np.mean(_covers(centre - reach, centre + reach, real)))
 
 
 def coverage_of_coefficients(c: Comparison) -> Result:
@@ -97,35 +91,26 @@ def coverage_of_coefficients(c: Comparison) -> Result:
     left out.
     """
     target = c.target("regression")
-    real, synthetic = (
-        known_target(c.once("real rows", _real), target),
-        known_target(c.synthetic, target),
-    )
-    if len(real) == 0 or len(synthetic) == 0:
-        which = "real" if len(real) == 0 else "synthetic"
-        return Result(0.0, {"note": f"the target is missing in every {which} row"})
-    design = Design(real, target)
-    truth, _, known = _least_squares(design.matrix(real), real.numbers[target.name])
+    real, synthetic = (known_target(x, target) for x in (c.once("real rows", _real), c.synthetic))
+    for which, rows in (("real", real), ("synthetic", synthetic)):
+        if len(rows) == 0:
+            return Result(0.0, {"note": f"the target is missing in every {which} row"})
+    design, values = Design(real, target), real.numbers[target.name]
+    truth, _, known = _least_squares(design.matrix(real), values)
     drawn, errors, settled = _least_squares(
         design.matrix(synthetic), synthetic.numbers[target.name]
     )
     if not known.any():
         return Result(1.0, {"note": "the real rows determine no coefficient"})
-    scale = float(np.abs(real.numbers[target.name]).max())
-    columns, intervals = {}, {}
-    for i, name in enumerate(design.names):
-        if not known[i]:
-            continue
-        low, high = float(drawn[i] - Z * errors[i]), float(drawn[i] + Z * errors[i])
-        columns[name] = float(settled[i] and _covers(low, high, float(truth[i]), scale))
-        intervals[name] = {"interval": (low, high), "real": float(truth[i])}
-    detail: dict[str, Any] = {
-        "columns": columns,
-        "intervals": intervals,
-        "perfect rows": _of_perfect_rows(len(real), len(synthetic)),
-        "target": target.name,
+    low, high = drawn - Z * errors, drawn + Z * errors
+    covered = settled & _covers(low, high, truth, float(np.abs(values).max()))
+    columns = {design.names[i]: float(covered[i]) for i in np.flatnonzero(known)}
+    intervals = {
+        design.names[i]: {"interval": (float(low[i]), float(high[i])), "real": float(truth[i])}
+        for i in np.flatnonzero(known)
     }
-    return Result(float(np.mean(list(columns.values()))), detail)
+    result = _result(columns, intervals, len(real), len(synthetic))
+    return Result(result.value, {**result.detail, "target": target.name})
 
 
 def _least_squares(
@@ -133,12 +118,12 @@ def _least_squares(
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Coefficients, standard errors, and which of them the rows determine."""
     _, sizes, axes = np.linalg.svd(matrix, full_matrices=False)
-    kept = sizes > sizes.max() * max(matrix.shape) * np.finfo(float).eps
+    used = sizes > sizes.max() * max(matrix.shape) * np.finfo(float).eps
     # a coefficient is determined if its axis lies in the space that the rows span
-    determined = 1 - (axes[kept] ** 2).sum(axis=0) < 1e-9
-    inverse = axes[kept].T / sizes[kept]
+    determined = 1 - (axes[used] ** 2).sum(axis=0) < 1e-9
+    inverse = axes[used].T / sizes[used]
     covariance = inverse @ inverse.T
     weights = covariance @ (matrix.T @ values)
-    freedom = max(len(values) - int(kept.sum()), 1)
+    freedom = max(len(values) - int(used.sum()), 1)
     variance = float(((values - matrix @ weights) ** 2).sum() / freedom)
     return weights, np.sqrt(variance * np.diag(covariance)), determined

@@ -8,7 +8,6 @@ far a simple model's propensities stray from one half.
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -17,9 +16,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from copula_shirley.evaluation.attacks.plain import indicators, scaled
 from copula_shirley.evaluation.comparison import Comparison, Rows
-from copula_shirley.evaluation.metrics.learning import FORESTS, forest
+from copula_shirley.evaluation.metrics.learning import FORESTS, forest, with_nan
 from copula_shirley.evaluation.result import Result
 from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.schema import Column
 
 FOLDS = 5
 
@@ -33,17 +33,12 @@ def detection_auc(c: Comparison) -> Result:
     real, synthetic = _mixed(c)
     if len(real) < FOLDS:
         return Result(0.5, {"note": f"fewer than {FOLDS} rows to tell apart"})
-    rows = np.column_stack(
-        [np.concatenate([real.numbers[n], synthetic.numbers[n]]) for n in c.schema.names]
-    )
-    rows = np.where(np.isneginf(rows), np.nan, rows)
+    rows = with_nan(np.column_stack([_both(column, real, synthetic) for column in c.schema]))
     labels = np.repeat([0, 1], [len(real), len(synthetic)])
     seed = int(c.rng("detection folds").integers(2**31))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-    chances = cross_val_predict(forest(c, "light"), rows, labels, cv=folds, method="predict_proba")[
-        :, 1
-    ]
-    raw = float(roc_auc_score(labels, chances))
+    chances = cross_val_predict(forest(c, "light"), rows, labels, cv=folds, method="predict_proba")
+    raw = float(roc_auc_score(labels, chances[:, 1]))
     model = f"XGBoost {FORESTS['light']}, {FOLDS} folds"
     return Result(max(raw, 0.5), {"raw": raw, "rows of each": len(real), "model": model})
 
@@ -58,14 +53,10 @@ def propensity_mse(c: Comparison) -> Result:
     """
     real, synthetic = _mixed(c)
     labels = np.repeat([0, 1], [len(real), len(synthetic)])
-    parts: list[FloatArray] = []
-    for column in c.schema:
-        both = np.concatenate([real.numbers[column.name], synthetic.numbers[column.name]])
-        if column.nominal:
-            parts.append(indicators(both)[:, 1:])
-        else:
-            parts.append(scaled(np.where(np.isneginf(both), np.nan, both)))
-    rows = np.hstack(parts)
+    both = [(column, _both(column, real, synthetic)) for column in c.schema]
+    rows = np.hstack(
+        [indicators(x)[:, 1:] if col.nominal else scaled(with_nan(x)) for col, x in both]
+    )
     if rows.shape[1] == 0:
         return Result(0.0, {"note": "all rows are equal"})
     model = LogisticRegression(C=1e4, solver="newton-cholesky", max_iter=200)
@@ -75,18 +66,19 @@ def propensity_mse(c: Comparison) -> Result:
         chances = model.fit(rows, labels).predict_proba(rows)[:, 1]
     value = float(np.mean((chances - 0.5) ** 2))
     expected = np.linalg.matrix_rank(rows - rows.mean(axis=0)) / (8 * len(real))
-    detail: dict[str, Any] = {"model": "logistic regression", "rows of each": len(real)}
-    if expected > 0:
-        detail["ratio"] = float(value / expected)
-    return Result(value, detail)
+    ratio = {"ratio": float(value / expected)} if expected > 0 else {}
+    return Result(value, {"model": "logistic regression", "rows of each": len(real), **ratio})
+
+
+def _both(column: Column, *tables: Rows) -> FloatArray:
+    return np.concatenate([rows.numbers[column.name] for rows in tables])
 
 
 def _mixed(c: Comparison) -> tuple[Rows, Rows]:
     """As many test as synthetic rows; all of the smaller table."""
-    n = min(len(c.test), len(c.synthetic))
-    rng = c.rng("detection rows")
-    some = [
-        rows if len(rows) == n else rows.take(np.sort(rng.choice(len(rows), n, replace=False)))
-        for rows in (c.test, c.synthetic)
-    ]
-    return some[0], some[1]
+    n, rng = min(len(c.test), len(c.synthetic)), c.rng("detection rows")
+
+    def some(rows: Rows) -> Rows:
+        return rows if len(rows) == n else rows.take(np.sort(rng.choice(len(rows), n, False)))
+
+    return some(c.test), some(c.synthetic)

@@ -47,25 +47,28 @@ def mcc(task: str, c: Comparison) -> Result:
     else:
         model = forest(c, c.profile).fit(_features(c.synthetic, target), codes)
         predicted = classes[model.predict(_features(c.test, target))]
-    detail["classes"] = {
-        _label(target, value): float(np.mean(predicted[truth == value] == value))
-        for value in np.unique(truth)
+    rates = {
+        value: float(np.mean(predicted[truth == value] == value)) for value in np.unique(truth)
     }
-    lost = [_label(target, value) for value in np.setdiff1d(truth, classes)]
+    detail["classes"] = {_label(target, value): share for value, share in rates.items()}
+    lost = [_label(target, value) for value in rates if value not in classes]
     if lost:
         detail["note"] = f"never predicted, absent from the synthetic rows: {', '.join(lost)}"
-    _, both = np.unique(np.concatenate([truth, predicted]), return_inverse=True)
+    both = np.unique([truth, predicted], return_inverse=True)[1].reshape(2, -1)
     if both.max() == 0:
         return Result(0.0, {**detail, "note": "one class everywhere: nothing to predict"})
-    value = matthews_corrcoef(both[: len(truth)], both[len(truth) :])
-    return Result(float(value), detail)
+    return Result(float(matthews_corrcoef(*both)), detail)
 
 
 def _features(rows: Rows, target: Column) -> FloatArray:
     """All other columns as numbers; missing values are NaN, which XGBoost understands."""
-    columns = [values for name, values in rows.numbers.items() if name != target.name]
-    stacked = np.column_stack(columns)
-    return np.where(np.isneginf(stacked), np.nan, stacked)
+    others = [values for name, values in rows.numbers.items() if name != target.name]
+    return with_nan(np.column_stack(others))
+
+
+def with_nan(numbers: FloatArray) -> FloatArray:
+    """Missing values as NaN."""
+    return np.where(np.isneginf(numbers), np.nan, numbers)
 
 
 def _label(column: Column, value: float) -> str:
@@ -84,8 +87,7 @@ def rmse(c: Comparison) -> Result:
     the error of always guessing the mean of the training rows.
     """
     target = c.target("regression")
-    test, synthetic = known_target(c.test, target), known_target(c.synthetic, target)
-    train = known_target(c.train, target)
+    train, test, synthetic = (known_target(x, target) for x in (c.train, c.test, c.synthetic))
     detail: dict[str, Any] = {"target": target.name, "model": "linear regression"}
     if len(test) == 0:
         return Result(0.0, {**detail, "note": "the target is missing in every test row"})
@@ -94,10 +96,8 @@ def rmse(c: Comparison) -> Result:
         detail["note"] = "the target is missing in every synthetic row: 0 is predicted"
         predicted: FloatArray = np.zeros(len(truth))
     else:
-        design = Design(synthetic, target)
-        weights = np.linalg.lstsq(
-            design.matrix(synthetic), synthetic.numbers[target.name], rcond=None
-        )[0]
+        design, values = Design(synthetic, target), synthetic.numbers[target.name]
+        weights = np.linalg.lstsq(design.matrix(synthetic), values, rcond=None)[0]
         predicted = design.matrix(test) @ weights
     guess = train.numbers[target.name].mean() if len(train) else 0.0
     detail["guessing the mean"] = float(np.sqrt(np.mean((truth - guess) ** 2)))
@@ -122,8 +122,7 @@ class Design:
             if name == target.name:
                 continue
             known = values[np.isfinite(values)]
-            centre = float(known.mean()) if len(known) else 0.0
-            spread = float(known.std()) if len(known) else 0.0
+            centre, spread = (known.mean(), known.std()) if len(known) else (0.0, 0.0)
             self._scales[name] = (centre, spread or 1.0)
             self.names.append(name)
             if len(known) < len(values):

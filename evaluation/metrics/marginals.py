@@ -38,10 +38,8 @@ class Binning:
     have a cell of their own, and so has what lies outside the declared domain, and a number that
     many rows share (0 dollars).
 
-    Parameters
-    ----------
-    edges : mapping
-        Inner edges of each column, in the numbers of ``copula_shirley.schema.domain``.
+    ``edges`` are the inner edges of each column, in the numbers of
+    ``copula_shirley.schema.domain``.
     """
 
     edges: Mapping[str, tuple[float, ...]]
@@ -80,24 +78,19 @@ def _edges(column: Column, numbers: FloatArray, bins: int) -> tuple[float, ...]:
 def shares(c: Comparison) -> dict[str, dict[str, list[Any]]]:
     """Share of the test and the synthetic rows in each cell, to be drawn on top of each other.
 
-    Returns
-    -------
-    dict
-        By column ``labels``, ``real`` and ``synthetic``; cells that nobody fills are left out.
+    By column ``labels``, ``real`` and ``synthetic``; cells that nobody fills are left out.
     """
-    binning, codes, theirs = _cells(c)
+    binning, *sides = _cells(c)
     found: dict[str, dict[str, list[Any]]] = {}
     for column in c.schema:
         labels = _labels(column, binning.edges[column.name])
-        sides = [
-            np.bincount(side[column.name], minlength=len(labels)) / max(len(side[column.name]), 1)
-            for side in (codes, theirs)
-        ]
-        filled = np.flatnonzero(sides[0] + sides[1])
+        counts = [np.bincount(side[column.name], minlength=len(labels)) for side in sides]
+        real, synthetic = (count / count.sum() for count in counts)
+        filled = np.flatnonzero(real + synthetic)
         found[column.name] = {
             "labels": [labels[i] for i in filled],
-            "real": sides[0][filled].round(6).tolist(),
-            "synthetic": sides[1][filled].round(6).tolist(),
+            "real": real[filled].round(6).tolist(),
+            "synthetic": synthetic[filled].round(6).tolist(),
         }
     return found
 
@@ -109,20 +102,17 @@ def _labels(column: Column, edges: Sequence[float]) -> list[str]:
     elif column.is_whole and column.maximum - column.minimum < len(edges) + 2:
         inner = [str(value) for value in range(column.minimum, column.maximum + 1)]
     else:
-        inner = _ranges(column, edges)
+        values = column.domain.from_numbers(np.array(edges))
+        ends = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
+        # a value that has a cell of its own lies between two edges next to each other
+        between = [
+            ends[i]
+            if np.nextafter(edges[i - 1], np.inf) >= edges[i]
+            else f"{ends[i - 1]} to {ends[i]}"
+            for i in range(1, len(ends))
+        ]
+        inner = [f"up to {ends[0]}", *between, f"above {ends[-1]}"] if ends else ["any"]
     return ["missing", *inner, "outside"]
-
-
-def _ranges(column: Column, edges: Sequence[float]) -> list[str]:
-    """Cells between edges in words; a heap's cell is its value."""
-    if not edges:
-        return ["any"]
-    values = column.domain.from_numbers(np.array(edges))
-    ends = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
-    ranges = [f"up to {ends[0]}"]
-    for low, high, start, end in zip(edges, edges[1:], ends, ends[1:], strict=False):
-        ranges.append(end if np.nextafter(low, np.inf) >= high else f"{start} to {end}")
-    return [*ranges, f"above {ends[-1]}"]
 
 
 def total_variation(
@@ -153,14 +143,9 @@ def total_variation(
     return _distances(binning.codes(first), binning.codes(second), groups)
 
 
-def _distances(
-    first: Codes,
-    second: Codes,
-    groups: Sequence[tuple[str, ...]],
-) -> dict[str, float]:
+def _distances(first: Codes, second: Codes, groups: Sequence[tuple[str, ...]]) -> dict[str, float]:
     """Distance of each group of columns."""
-    n = len(next(iter(first.values())))
-    m = len(next(iter(second.values())))
+    n, m = (len(next(iter(codes.values()))) for codes in (first, second))
     both = {name: np.concatenate([first[name], second[name]]) for name in first}
     sizes = {name: int(codes.max()) + 1 for name, codes in both.items()}
     weights = np.repeat([1 / n, -1 / m], [n, m])
@@ -187,7 +172,6 @@ def tvd(ways: int, c: Comparison) -> Result:
 
     Behind it stand the distance of each group, and for each column the mean over its groups.
     """
-    _, test, synthetic = _cells(c)
     groups = list(combinations(c.schema.names, ways))
     detail: dict[str, object] = {"bins": BINS}
     if not groups:
@@ -197,7 +181,7 @@ def tvd(ways: int, c: Comparison) -> Result:
         chosen = np.random.default_rng(0).choice(len(groups), MOST_TRIPLES, replace=False)
         detail["note"] = f"{MOST_TRIPLES} of {len(groups)} triples"
         groups = [groups[i] for i in np.sort(chosen)]
-    distances = _distances(test, synthetic, groups)
+    distances = _distances(*_cells(c)[1:], groups)
     columns = {
         name: float(np.mean(own))
         for name in c.schema.names

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.metadata import entry_points
-from math import inf, isnan
+from math import inf
 from numbers import Real
 from typing import Any, Literal
 
@@ -66,10 +66,6 @@ class Metric:
         return [n for n in self.needs if n not in c.tasks and not getattr(c, n, ())]
 
 
-def _task(measure: Callable[[Comparison], Result], *needs: Needs) -> Metric:
-    return Metric(measure, "higher", (-1, 1), verdicts.mcc, needs)
-
-
 def _attack(distance: Any, estimator: Any, which: Any = "mean", n: int | None = 500) -> Metric:
     measure = partial(membership, distance, estimator, which, n)
     return Metric(measure, "0.5", (0, 1), verdicts.membership)
@@ -93,8 +89,10 @@ METRICS: dict[str, Metric] = {
     "spearman_drift_off_diagonal": Metric(
         partial(drift, "off_diagonal_mean"), "lower", (0, 2), _pairs
     ),
-    "mcc_binary": _task(partial(mcc, "binary"), "binary"),
-    "mcc_multiclass": _task(partial(mcc, "multiclass"), "multiclass"),
+    "mcc_binary": Metric(partial(mcc, "binary"), "higher", (-1, 1), verdicts.mcc, ("binary",)),
+    "mcc_multiclass": Metric(
+        partial(mcc, "multiclass"), "higher", (-1, 1), verdicts.mcc, ("multiclass",)
+    ),
     "rmse": Metric(rmse, "lower", (0, inf), verdicts.rmse, ("regression",)),
     "membership_hamming": _attack("hamming", "distance"),
     "membership_hamming_max": _attack("hamming", "distance", "maximum"),
@@ -165,11 +163,9 @@ def evaluate(
     train, test, synthetic : DataFrame
         Training and test rows must fit the schema. Synthetic rows need its columns; what does
         not fit is scored (see ``copula_shirley.evaluation.comparison``).
-    schema : Schema
     tasks : mapping, optional
         Target column of ``binary`` and ``multiclass`` classification and of ``regression``.
         Metrics of tasks that are not named are left out.
-    random_state : None, int or Generator
     metrics : names or mapping of metrics, optional
         What to compute; all that apply by default. A metric that is named but lacks a task or
         a list of columns is an error; in a mapping it is left out.
@@ -213,15 +209,15 @@ def measured(
     progress: Callable[[str, float], object] | None = None,
 ) -> pd.DataFrame:
     """The frame of ``evaluate``, of those metrics that apply."""
-    real = replace(c, synthetic=c.train, _kept={}) if reference else None
+    real = replace(c, synthetic=c.train, _cache={})
     applying = {name: metric for name, metric in metrics.items() if not metric.lacks(c)}
     tell = progress or (lambda _, __: None)
     lines = []
     for i, (name, metric) in enumerate(applying.items()):
         tell(name, i / len(applying))
         result = _measure(name, metric, c)
-        about = (name, result.value, metric.better, metric.bounds, dict(result.detail))
-        lines.append((*about, *(() if real is None else (_measure(name, metric, real).value,))))
+        line = (name, result.value, metric.better, metric.bounds, dict(result.detail))
+        lines.append((*line, _measure(name, metric, real).value) if reference else line)
     tell("done", 1.0)
     columns = ["metric", "value", "better", "bounds", "detail", *(["reference"] * reference)]
     return pd.DataFrame(lines, columns=columns)
@@ -234,12 +230,12 @@ def _measure(name: str, metric: Metric, c: Comparison) -> Result:
         raise
     except Exception as error:
         raise SettingError(f"metric {name!r} failed: {type(error).__name__}: {error}") from error
-    if not isinstance(result, Result) or not isinstance(result.value, Real):
-        found = result.value if isinstance(result, Result) else result
-        raise SettingError(f"metric {name!r} ({found!r}) must return a Result with a number")
+    value = result.value if isinstance(result, Result) else result
+    if not isinstance(result, Result) or not isinstance(value, Real):
+        raise SettingError(f"metric {name!r} ({value!r}) must return a Result with a number")
     low, high = metric.bounds
-    if isnan(result.value) or not low - 1e-9 <= result.value <= high + 1e-9:
-        raise SettingError(f"metric {name!r} ({result.value}) must lie within {metric.bounds}")
+    if not low - 1e-9 <= value <= high + 1e-9:  # which NaN is not either
+        raise SettingError(f"metric {name!r} ({value}) must lie within {metric.bounds}")
     return result
 
 
@@ -248,7 +244,7 @@ def _chosen(metrics: Iterable[str] | Mapping[str, Metric] | None) -> Mapping[str
     for name, metric in known.items():
         if not isinstance(metric, Metric):
             raise SettingError(f"metric {name!r} ({metric!r}) must be a Metric")
-    if metrics is None or isinstance(metrics, Mapping):
+    if metrics is None or metrics is known:
         return known
     if isinstance(metrics, str):
         raise SettingError(f"metrics ({metrics!r}) must be a list of names")

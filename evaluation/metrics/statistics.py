@@ -1,8 +1,7 @@
 """The thesis' two statistical tests (4.3.1): Kolmogorov-Smirnov and Spearman.
 
-Both compare numbers of the public domain: categories are coded by their place
-in the declared list, the same for all tables, and a missing value lies below
-every other.
+Both compare numbers of the public domain: categories are coded by their place in the declared
+list, the same for all tables, and a missing value lies below every other.
 """
 
 from __future__ import annotations
@@ -36,35 +35,32 @@ def kolmogorov_smirnov(
     >>> kolmogorov_smirnov(pd.DataFrame({"x": [1, 2]}), pd.DataFrame({"x": [2, 3]}), schema)
     {'x': 0.5}
     """
-    return ks_per_column(*_two(real, synthetic, schema))
+    return ks_per_column(*_numbers(real, synthetic, schema))
 
 
 def spearman_drift(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> dict[str, float]:
     """Difference of the two Spearman matrices: mean, largest, off-diagonal mean.
 
-    The mean is over all d x d entries, as in the thesis. A constant column has
-    no correlation; it counts as 0.
+    The mean is over all d x d entries, as in the thesis. A constant column has no correlation; it
+    counts as 0.
     """
-    return drift_summary(spearman_gaps(*_two(real, synthetic, schema)))
+    return _summary(spearman_gaps(*_numbers(real, synthetic, schema)))
 
 
-def _two(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> tuple[Numbers, Numbers]:
-    return (
-        rows_of("real", real, schema, strict=True).numbers,
-        rows_of("synthetic", synthetic, schema, strict=False).numbers,
-    )
+def _numbers(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> list[Numbers]:
+    tables = ("real", real), ("synthetic", synthetic)
+    return [rows_of(role, t, schema, strict=role == "real").numbers for role, t in tables]
 
 
 def ks_per_column(real: Numbers, synthetic: Numbers) -> dict[str, float]:
     """The two-sample Kolmogorov-Smirnov statistic of each column."""
-    return {name: _ks(np.sort(real[name]), np.sort(synthetic[name])) for name in real}
-
-
-def _ks(first: FloatArray, second: FloatArray) -> float:
-    """The largest gap between two step functions lies at one of their steps."""
-    steps = np.union1d(first, second)
-    shares = [np.searchsorted(x, steps, side="right") / len(x) for x in (first, second)]
-    return float(np.abs(shares[0] - shares[1]).max())
+    found = {}
+    for name in real:
+        pair = np.sort(real[name]), np.sort(synthetic[name])
+        steps = np.union1d(*pair)  # where the gap between two step functions can be largest
+        first, second = (np.searchsorted(x, steps, side="right") / len(x) for x in pair)
+        found[name] = float(np.abs(first - second).max())
+    return found
 
 
 def spearman_gaps(real: Numbers, synthetic: Numbers) -> FloatArray:
@@ -73,8 +69,7 @@ def spearman_gaps(real: Numbers, synthetic: Numbers) -> FloatArray:
     return gaps
 
 
-def drift_summary(gaps: FloatArray) -> dict[str, float]:
-    """Mean over all entries, maximum, and mean off the diagonal."""
+def _summary(gaps: FloatArray) -> dict[str, float]:
     apart = ~np.eye(len(gaps), dtype=bool)
     return {
         "mean": float(gaps.mean()),
@@ -105,17 +100,16 @@ def ks(c: Comparison) -> Result:
 def drift(which: str, c: Comparison) -> Result:
     """One summary of the Spearman drift, with the gap of every pair and each column's mean gap."""
     gaps = c.once("spearman", lambda c: spearman_gaps(c.test.numbers, c.synthetic.numbers))
+    names = c.schema.names
     pairs = {
-        pair(a, b): float(gaps[i, j])
-        for (i, a), (j, b) in combinations(enumerate(c.schema.names), 2)
+        pair(names[i], names[j]): float(gaps[i, j]) for i, j in combinations(range(len(names)), 2)
     }
+    columns = dict(zip(names, (gaps.sum(axis=1) / max(len(gaps) - 1, 1)).tolist(), strict=True))
     constant = [name for name, x in c.synthetic.numbers.items() if x.min() == x.max()]
-    others = max(len(gaps) - 1, 1)
-    columns = dict(zip(c.schema.names, (gaps.sum(axis=1) / others).tolist(), strict=True))
     detail: dict[str, object] = {"pairs": pairs, "columns": columns}
     if constant:
         detail["note"] = f"constant in the synthetic rows, correlation 0: {', '.join(constant)}"
-    return Result(drift_summary(gaps)[which], detail)
+    return Result(_summary(gaps)[which], detail)
 
 
 def validity(c: Comparison) -> Result:

@@ -16,6 +16,7 @@ from copula_shirley.evaluation import evaluate, membership_inference
 from copula_shirley.evaluation.attacks import membership as module
 from copula_shirley.evaluation.attacks import plain
 from copula_shirley.evaluation.attacks.membership import share_of_members
+from copula_shirley.evaluation.attacks.plain import Wide
 
 BOTH_DISTANCES = ("hamming", "euclidean")
 BOTH_ESTIMATORS = ("distance", "counting")
@@ -269,56 +270,24 @@ def test_codes_of_many_texts_give_the_same_attack(
     assert ours == pytest.approx(naive, abs=1e-9)
 
 
-# -- short cuts and their way back -----------------------------------------------------------
+# -- two ways to the same scores -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("enough", range(7))
-def test_a_wrong_guess_of_enough_agreements_changes_nothing(enough: int) -> None:
-    rng = np.random.default_rng(enough)
-    records = rng.integers(0, 4, (30, 6)).astype(np.int32)
-    rows = rng.integers(0, 4, (20, 6)).astype(np.int32)
-    slow = module._hamming_scores(records, rows, BOTH_ESTIMATORS)
-    quick = module._hamming_scores(records, rows, BOTH_ESTIMATORS, enough=enough)
-    for estimator in BOTH_ESTIMATORS:
-        assert (slow[estimator] == quick[estimator]).all()
-
-
-def test_enough_agreements_just_short_of_the_median() -> None:
-    # two of four records have no row in common: the median lies between 0 and 1 differences
-    records = np.array([[0, 0], [1, 1], [5, 5], [6, 6]], dtype=np.int32)
-    rows = np.array([[0, 0], [1, 1]], dtype=np.int32)
-    slow = module._hamming_scores(records, rows, BOTH_ESTIMATORS)
-    for enough in (1, 2):
-        quick = module._hamming_scores(records, rows, BOTH_ESTIMATORS, enough=enough)
-        assert (slow["distance"] == quick["distance"]).all()
-
-
-@pytest.mark.parametrize("guess", [-1.0, 0.0, 1e-6, 0.01, 0.05, 1.0, 9.0])
-def test_a_wrong_guess_of_the_radius_changes_nothing(guess: float) -> None:
+def test_pairs_that_are_not_stored_are_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     records, rows = rng.random((300, 4)), rng.random((70, 4))
-    slow = module._euclidean_scores(records, rows, BOTH_ESTIMATORS, guess=-1.0)
-    quick = module._euclidean_scores(records, rows, BOTH_ESTIMATORS, guess=guess)
+    stored = module._euclidean_scores(records, rows, Wide())
+    monkeypatch.setattr(module, "PAIRS_TO_STORE", 10)
+    computed = module._euclidean_scores(records, rows, Wide())
     for estimator in BOTH_ESTIMATORS:
-        assert slow[estimator].any()
-        assert (slow[estimator] == quick[estimator]).all()
-
-
-def test_too_many_pairs_to_keep(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    records, rows = rng.random((50, 4)), rng.random((70, 4))
-    kept = module._euclidean_scores(records, rows, BOTH_ESTIMATORS, guess=4.0)
-    monkeypatch.setattr(module, "PAIRS_TO_KEEP", 10)
-    not_kept = module._euclidean_scores(records, rows, BOTH_ESTIMATORS, guess=4.0)
-    for estimator in BOTH_ESTIMATORS:
-        assert (kept[estimator] == not_kept[estimator]).all()
+        assert stored[estimator].any() and (stored[estimator] == computed[estimator]).all()
 
 
 def test_near_copies_do_not_cancel() -> None:
     # |x|^2 - 2 x g + |g|^2 loses the distance 1e-9 of points near 1; the logarithm must not
     records = np.array([[1.0, 1.0], [0.0, 0.0]])
     rows = np.array([[1.0, 1.0 + 1e-9], [0.5, 0.5]])
-    scores = module._euclidean_scores(records, rows, ("distance",))["distance"]
+    scores = module._euclidean_scores(records, rows, Wide())["distance"]
     assert scores[0] == pytest.approx(-math.log(1e-9 + 1e-12) / 2, rel=1e-6)
 
 

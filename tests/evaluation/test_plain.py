@@ -11,7 +11,6 @@ from copula_shirley.evaluation.attacks.plain import (
     Tables,
     Wide,
     check_positive,
-    check_same_columns,
     plain_codes,
     plain_points,
 )
@@ -224,13 +223,13 @@ GOOD = pd.DataFrame({"x": [1, 2], "y": ["a", "b"]})
 def test_one_error_names_the_table_and_the_column(role: str, bad: object, message: str) -> None:
     tables = {"train": GOOD, "control": GOOD, "synthetic": GOOD, role: bad}
     with pytest.raises(SchemaError, match=message.format(role=role)):
-        check_same_columns(tables)  # type: ignore[arg-type]
+        plain_codes(tables)  # type: ignore[arg-type]
 
 
 def test_tables_without_columns() -> None:
     empty = pd.DataFrame(index=[0, 1])
     with pytest.raises(SchemaError, match="train has no columns"):
-        check_same_columns({"train": empty, "control": empty})
+        plain_codes({"train": empty, "control": empty})
 
 
 @pytest.mark.parametrize("encode", [plain_codes, points])
