@@ -7,15 +7,15 @@ which its proof is lost, and the ledger says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.errors import SettingError
-from copula_shirley.generator import Generator
+from copula_shirley.generator import Generator, RandomState
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Queries, Query, Tables
@@ -23,8 +23,10 @@ from copula_shirley.privacy.ledger import NEIGHBOURS, Budget, Ledger, check_epsi
 from copula_shirley.privacy.noise import Integers, check_mechanism
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import Chunk
-from copula_shirley.schema.domain import Grid
-from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.domain import FloatArray, Grid
+from copula_shirley.schema.schema import Column, OnUnknown, Schema
+from copula_shirley.settings import check_one_of
+from copula_shirley.thesis.margins import Margin, to_mass
 
 #: Share of epsilon for the number of rows, where that is private (add/remove).
 SIZE_SHARE = 0.02
@@ -45,6 +47,7 @@ class Declared:
         return np.asarray(np.ravel_multi_index(codes, self.shape), dtype=np.intp)
 
 
+@dataclass(eq=False, repr=False)
 class Baseline(Generator):
     """A generator whose whole release is covered by its ledger.
 
@@ -55,18 +58,20 @@ class Baseline(Generator):
     """
 
     exact_noise: ClassVar[bool] = True
-    epsilon: float | None
-    mechanism: str
-    neighbours: str
-    released_: dict[str, Integers]
-    _public_rows: int
+
+    epsilon: float | None = 1.0
+    _: KW_ONLY
+    mechanism: str = "laplace"
+    neighbours: str = "replace-one"
+    on_unknown: OnUnknown = "refuse"
+    random_state: RandomState = None
+    #: Cells of the columns; set by a fit.
+    _grid: Grid = field(init=False)
 
     def _check_settings(self, schema: Schema) -> None:
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
-        if self.neighbours not in NEIGHBOURS:
-            allowed = ", ".join(NEIGHBOURS)
-            raise SettingError(f"neighbours ({self.neighbours!r}) must be one of {allowed}")
+        check_one_of("neighbours", self.neighbours, NEIGHBOURS)
         check_mechanism(self.mechanism, self._delta())
 
     def _delta(self) -> float:
@@ -77,16 +82,7 @@ class Baseline(Generator):
         return None if self.epsilon is None else Budget(self.epsilon, self._delta())
 
     def _open_ledger(self, schema: Schema) -> Ledger:
-        """A unit is a row, or a person with all rows if the schema names one."""
-        budget = self._budget()
-        return Ledger(
-            budget,
-            claimed=budget,
-            neighbours=self.neighbours,
-            unit="row" if schema.person is None else "person",
-            rows_per_unit=1 if schema.person is None else schema.max_rows,
-            zcdp=budget is not None and budget.delta > 0,
-        )
+        return Ledger.of(schema, self._budget(), self.neighbours)
 
     def calibration(self, ledger: Ledger) -> Calibration:
         """How much noise a share of the budget buys."""
@@ -94,13 +90,12 @@ class Baseline(Generator):
 
     def _curator(self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator) -> Curator:
         """Who answers all questions of this fit; nobody else looks at the rows."""
+        self._public_rows = len(rows) if self._size_is_public(rows.schema) else 0  # not yet known
+        self.released_: dict[str, Integers] = {}
         source = None if self.epsilon is None else self.noise_source(rng)
         codes = {k: v.astype(np.int32) for k, v in self._grid.codes(rows.numbers).items()}
         held = MemoryRows(rows.schema, rows.numbers, rows.units, codes=codes)
-        self.released_ = {}
         return self.curator_class(held, ledger, source, self.calibration(ledger))
-
-    _grid: Grid
 
     def _ask(self, query: Query) -> Queries[Integers]:
         """The noisy numbers that answer a query about one thing, flat."""
@@ -108,15 +103,21 @@ class Baseline(Generator):
         self.released_[f"{query.stage} {query.in_words}"] = numbers
         return numbers
 
-    def _ask_size(self, share: float) -> Queries[int]:
-        """The noisy number of rows.
+    def _ask_cells(self, stage: str, names: tuple[str, ...], share: float) -> Queries[Integers]:
+        """The noisy counts of the joint cells of some columns."""
+        cells = Declared(names, tuple(self._grid.sizes[name] for name in names))
+        return (yield from self._ask(Tables(stage, [cells], share, what=" x ".join(names))))
+
+    def _ask_size(self) -> Queries[float]:
+        """Learn the number of rows where it is private, and return the share that is left.
 
         One unit changes it by no more than a histogram.
         """
-        noisy = yield from self._ask(
-            Tables("size", [Declared(("rows",), (1,))], share, what="rows")
-        )
-        return max(2, int(noisy[0]))
+        if self._public_rows:
+            return 1.0
+        query = Tables("size", [Declared(("rows",), (1,))], SIZE_SHARE, what="rows")
+        self._public_rows = max(2, int((yield from self._ask(query))[0]))
+        return 1.0 - SIZE_SHARE
 
     def _size_is_public(self, schema: Schema) -> bool:
         """Replacing one row leaves the number of rows; replacing one person may not."""
@@ -128,3 +129,33 @@ class Baseline(Generator):
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
         return column.domain.private_storage
+
+
+class MarginBaseline(Baseline):
+    """A baseline that draws each column by the inverse of its noisy margin."""
+
+    _margins: dict[str, Margin]
+
+    def _margin(self, name: str, noisy: NDArray[Any]) -> Margin:
+        cells = np.arange(self._grid.sizes[name], dtype=float)
+        return Margin.of(cells, to_mass(noisy.astype(float)))
+
+    def _numbers_at(
+        self, uniforms: Iterable[FloatArray], rng: np.random.Generator
+    ) -> dict[str, FloatArray]:
+        """Numbers of all columns at uniforms, which are those of one column after the other."""
+        codes = {
+            name: margin.quantile(u).astype(np.intp)
+            for (name, margin), u in zip(self._margins.items(), uniforms, strict=True)
+        }
+        return self._grid.numbers(codes, rng)
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {}, {f"cumulative_{i}": m.cumulative for i, m in enumerate(self._margins.values())}
+
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self._grid = Grid(self.schema_)
+        self._margins = {
+            name: Margin.restored(np.arange(size, dtype=float), arrays[f"cumulative_{i}"])
+            for i, (name, size) in enumerate(self._grid.sizes.items())
+        }

@@ -17,18 +17,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.baselines.base import SIZE_SHARE, Baseline, Declared
+from copula_shirley.baselines.base import SIZE_SHARE, Baseline
 from copula_shirley.baselines.network import Joint, consistent, plot_network
 from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.generator import Progress, RandomState
-from copula_shirley.measure.queries import Best, Queries, Tables
+from copula_shirley.generator import Progress
+from copula_shirley.measure.queries import Best, Queries
 from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import Ledger, Sensitivity, check_epsilon
 from copula_shirley.privacy.noise import Integers
 from copula_shirley.restoring import floats
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
-from copula_shirley.schema.schema import Column, OnUnknown, Schema
+from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.settings import check_one_of, check_positive_whole, check_share
 
 Codes = dict[str, NDArray[np.intp]]
 #: Scores are whole multiples of a count divided by this.
@@ -39,6 +40,7 @@ LOG_ERROR = 2.0**-40
 MOST_CELLS = 10_000_000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivBayes(Baseline):
     """Bayesian network with noisy structure and noisy tables.
 
@@ -48,11 +50,11 @@ class PrivBayes(Baseline):
     degree : int or None
         Most parents of a column. None: as many as ``theta`` allows.
     theta : float
-        With ``degree=None``, parents are added while the average cell of the
-        noisy table holds at least theta times its noise (theta-usefulness).
+        With ``degree=None``, parents are added while the average cell of the noisy table holds at
+        least theta times its noise (theta-usefulness).
     score : {"R", "mutual-information"}
-        How well parents tell a child: the distance of their joint distribution
-        to independence, or mutual information (replace-one neighbours only).
+        How well parents tell a child: the distance of their joint distribution to independence, or
+        mutual information (replace-one neighbours only).
     network_share : float
         Share of epsilon for the choice of the network.
     bins : int
@@ -63,61 +65,37 @@ class PrivBayes(Baseline):
 
     Notes
     -----
-    Departs from the paper: noisy counts are projected onto non-negative tables
-    with the right total instead of being clipped and scaled, which would drown
-    large tables in positive noise; and tables are made consistent on the columns
-    that they share. Both are post-processing.
+    Departs from the paper: noisy counts are projected onto non-negative tables with the right total
+    instead of being clipped and scaled, which would drown large tables in positive noise; and
+    tables are made consistent on the columns that they share. Both are post-processing.
     """
 
     name: ClassVar[str] = "privbayes"
 
-    def __init__(
-        self,
-        epsilon: float | None = 1.0,
-        *,
-        degree: int | None = 3,
-        theta: float = 4.0,
-        score: Literal["R", "mutual-information"] = "R",
-        network_share: float = 0.3,
-        bins: int = 16,
-        mechanism: str = "geometric",
-        neighbours: str = "replace-one",
-        on_unknown: OnUnknown = "refuse",
-        random_state: RandomState = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.degree = degree
-        self.theta = theta
-        self.score = score
-        self.network_share = network_share
-        self.bins = bins
-        self.mechanism = mechanism
-        self.neighbours = neighbours
-        self.on_unknown = on_unknown
-        self.random_state = random_state
+    mechanism: str = "geometric"
+    degree: int | None = 3
+    theta: float = 4.0
+    score: Literal["R", "mutual-information"] = "R"
+    network_share: float = 0.3
+    bins: int = 16
 
     # -- settings ------------------------------------------------------------------
 
     def _check_settings(self, schema: Schema) -> None:
         super()._check_settings(schema)
-        if self.mechanism not in ("geometric", "laplace"):
-            raise SettingError(f"mechanism ({self.mechanism!r}) must be geometric or laplace")
-        if self.score not in ("R", "mutual-information"):
-            raise SettingError(f"score ({self.score!r}) must be R or mutual-information")
+        check_one_of("mechanism", self.mechanism, ("geometric", "laplace"))
+        check_one_of("score", self.score, ("R", "mutual-information"))
         if self.score == "mutual-information" and not self._size_is_public(schema):
             raise SettingError(
                 "score ('mutual-information') must be 'R' where the number of rows is private "
                 "(add-remove neighbours, people with several rows): its sensitivity depends on it"
             )
-        for setting in ("degree", "bins"):
-            value = getattr(self, setting)
-            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-            if not whole and not (setting == "degree" and value is None):
-                raise SettingError(f"{setting} ({value!r}) must be a positive whole number")
+        if self.degree is not None:
+            check_positive_whole("degree", self.degree)
+        check_positive_whole("bins", self.bins)
         if not isinstance(self.theta, int | float) or not self.theta > 0:
             raise SettingError(f"theta ({self.theta!r}) must be a positive number")
-        if not isinstance(self.network_share, int | float) or not 0 < self.network_share < 1:
-            raise SettingError(f"network_share ({self.network_share!r}) must be in (0, 1)")
+        check_share("network_share", self.network_share)
         if self.epsilon is not None:  # the smallest share that anything gets
             share = min(self.network_share, 1 - self.network_share) * (1 - SIZE_SHARE)
             check_epsilon(self.epsilon * share / len(schema))
@@ -148,23 +126,14 @@ class PrivBayes(Baseline):
     ) -> None:
         noise_rng, root_rng = rng.spawn(2)
         self._grid = Grid(self._coarse(rows.schema))
-        public_rows = len(rows) if self._size_is_public(rows.schema) else None
-        learning = self._learn(public_rows, ledger, root_rng, progress)
+        learning = self._learn(ledger, root_rng, progress)
         self.joints_ = run(learning, self._curator(rows, ledger, noise_rng))
 
     def _learn(
-        self,
-        public_rows: int | None,
-        ledger: Ledger,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> Queries[list[Joint]]:
         """The number of rows, the network, then the tables; all else is post-processing."""
-        left = 1.0
-        if public_rows is None:
-            public_rows = yield from self._ask_size(SIZE_SHARE)
-            left -= SIZE_SHARE
-        self._public_rows = public_rows
+        left = yield from self._ask_size()
         tables_share = left * (1 - self.network_share)
         network = yield from self._grow(
             left * self.network_share, tables_share, self._score_reach(ledger), rng, progress
@@ -243,18 +212,11 @@ class PrivBayes(Baseline):
         ]
         noisy: list[Joint] = []
         for i in paid:
-            shape = tuple(self._grid.sizes[name] for name in columns[i])
-            table = Declared(columns[i], shape)
-            query = Tables("table", [table], share / len(paid), what=" x ".join(columns[i]))
-            counts = yield from self._ask(query)
+            counts = yield from self._ask_cells("table", columns[i], share / len(paid))
             noisy.append(Joint(columns[i], counts.astype(float)))
-        joints = dict(zip(paid, consistent(noisy, self._public_rows), strict=True))
-        return [
-            joints[i]
-            if i in joints
-            else next(joints[j] for j in paid if set(mine) <= set(columns[j])).sum_to(mine)
-            for i, mine in enumerate(columns)
-        ]
+        joints = consistent(noisy, self._public_rows)
+        whole = [next(j for j in joints if set(mine) <= set(j.columns)) for mine in columns]
+        return [joint.sum_to(mine) for joint, mine in zip(whole, columns, strict=True)]
 
     # -- sample, save, look ----------------------------------------------------------
 
@@ -280,7 +242,7 @@ class PrivBayes(Baseline):
             known.add(columns[-1])
             self.joints_.append(Joint(tuple(columns), mass))
         if known != set(self.schema_.names):
-            raise ArtefactError("its network must draw every column once, after its parents")
+            raise ArtefactError("its network must draw every column")
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """The network: each column with its parents."""

@@ -8,6 +8,7 @@ functions that use them.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -19,18 +20,18 @@ from numpy.typing import NDArray
 from scipy.fft import idct
 from scipy.special import ndtr, ndtri
 
-from copula_shirley.baselines.base import SIZE_SHARE, Baseline, Declared
+from copula_shirley.baselines.base import MarginBaseline
 from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.generator import Progress, RandomState
-from copula_shirley.measure.queries import Best, Numbers, Queries, Tables
+from copula_shirley.generator import Progress
+from copula_shirley.measure.queries import Best, Numbers, Queries
 from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import Ledger, Sensitivity, check_epsilon
 from copula_shirley.privacy.noise import Integers
-from copula_shirley.restoring import floats, restored_margin
+from copula_shirley.restoring import floats
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
-from copula_shirley.schema.schema import OnUnknown, Schema
-from copula_shirley.thesis.histograms import to_mass
+from copula_shirley.schema.schema import Schema
+from copula_shirley.settings import check_one_of, check_positive_whole, check_share
 from copula_shirley.thesis.margins import TRIM, Margin
 
 #: Eigenvalues of a repaired correlation matrix are at least this.
@@ -50,15 +51,16 @@ MOST_ENTRIES = 2**22
 MOST_CONCORDANT = 10_000_000
 
 
-class DPCopula(Baseline):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPCopula(MarginBaseline):
     """Gaussian copula with noisy margins and noisy correlations.
 
     Parameters
     ----------
     epsilon : float or None
     variant : {"kendall", "mle"}
-        "kendall": Kendall's tau-a of every pair, with noise. "mle": correlations
-        of disjoint blocks of rows, averaged, with noise.
+        "kendall": Kendall's tau-a of every pair, with noise. "mle": correlations of disjoint blocks
+        of rows, averaged, with noise.
     margin_share : float
         Share of epsilon for the margins.
     margins : {"plain", "efpa"}
@@ -66,51 +68,27 @@ class DPCopula(Baseline):
     mechanism : {"laplace", "geometric"}
         Discrete Laplace noise either way; the two names mean the same.
     blocks : int, optional
-        Number of blocks of the MLE variant; by default as many as the paper
-        asks for, but with at least 20 rows each.
+        Number of blocks of the MLE variant; by default as many as the paper asks for, but with at
+        least 20 rows each.
     neighbours, on_unknown, random_state
         As for every generator.
     """
 
     name: ClassVar[str] = "dp-copula"
 
-    def __init__(
-        self,
-        epsilon: float | None = 1.0,
-        *,
-        variant: Literal["kendall", "mle"] = "kendall",
-        margin_share: float = 0.5,
-        margins: Literal["plain", "efpa"] = "plain",
-        mechanism: str = "laplace",
-        blocks: int | None = None,
-        neighbours: str = "replace-one",
-        on_unknown: OnUnknown = "refuse",
-        random_state: RandomState = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.variant = variant
-        self.margin_share = margin_share
-        self.margins = margins
-        self.mechanism = mechanism
-        self.blocks = blocks
-        self.neighbours = neighbours
-        self.on_unknown = on_unknown
-        self.random_state = random_state
+    variant: Literal["kendall", "mle"] = "kendall"
+    margin_share: float = 0.5
+    margins: Literal["plain", "efpa"] = "plain"
+    blocks: int | None = None
 
     def _check_settings(self, schema: Schema) -> None:
         super()._check_settings(schema)
-        for setting, allowed in (
-            ("variant", ("kendall", "mle")),
-            ("margins", ("plain", "efpa")),
-            ("mechanism", ("laplace", "geometric")),
-        ):
-            value = getattr(self, setting)
-            if value not in allowed:
-                raise SettingError(f"{setting} ({value!r}) must be one of {', '.join(allowed)}")
-        if not isinstance(self.margin_share, int | float) or not 0 < self.margin_share < 1:
-            raise SettingError(f"margin_share ({self.margin_share!r}) must be in (0, 1)")
-        if self.blocks is not None and (not isinstance(self.blocks, int) or self.blocks < 1):
-            raise SettingError(f"blocks ({self.blocks!r}) must be a positive whole number")
+        check_one_of("variant", self.variant, ("kendall", "mle"))
+        check_one_of("margins", self.margins, ("plain", "efpa"))
+        check_one_of("mechanism", self.mechanism, ("laplace", "geometric"))
+        check_share("margin_share", self.margin_share)
+        if self.blocks is not None:
+            check_positive_whole("blocks", self.blocks)
         if self.epsilon is not None:  # the smallest share that anything gets
             check_epsilon(
                 self.epsilon * min(self.margin_share, 1 - self.margin_share) / len(schema) ** 2
@@ -123,26 +101,17 @@ class DPCopula(Baseline):
     ) -> None:
         noise_rng, block_rng = rng.spawn(2)
         self._grid = Grid(rows.schema)
-        public_rows = len(rows) if self._size_is_public(rows.schema) else None
-        learning = self._learn(public_rows, ledger, block_rng, progress)
+        learning = self._learn(ledger, block_rng, progress)
         pairs = run(learning, self._curator(rows, ledger, noise_rng))
         matrix = np.eye(len(rows.schema))
         matrix[np.triu_indices(len(matrix), 1)] = pairs
         self._correlation = nearest_correlation(matrix + np.triu(matrix, 1).T)
 
     def _learn(
-        self,
-        public_rows: int | None,
-        ledger: Ledger,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> Queries[FloatArray]:
         """The number of rows, the margins, and the correlations of all pairs."""
-        left = 1.0
-        if public_rows is None:
-            public_rows = yield from self._ask_size(SIZE_SHARE)
-            left -= SIZE_SHARE
-        self._public_rows = public_rows
+        left = yield from self._ask_size()
         progress("margins", 0.1)
         yield from self._ask_margins(left * self.margin_share, ledger)
         progress("correlations", 0.4)
@@ -158,14 +127,12 @@ class DPCopula(Baseline):
         self._margins = {}
         each = share / len(self._grid.sizes)
         for name, size in self._grid.sizes.items():
-            nominal = self._grid.columns[name].nominal
             smooth = self.margins == "efpa" and self.epsilon and size >= SHORTEST_EFPA
-            if smooth and not nominal:
+            if smooth and not self._grid.columns[name].nominal:
                 noisy = yield from self._ask_smooth(name, each, ledger)
             else:
-                query = Tables("histogram", [Declared((name,), (size,))], each, what=name)
-                noisy = (yield from self._ask(query)).astype(float)
-            self._margins[name] = Margin.of(np.arange(size, dtype=float), to_mass(noisy))
+                noisy = (yield from self._ask_cells("histogram", (name,), each)).astype(float)
+            self._margins[name] = self._margin(name, noisy)
 
     def _ask_smooth(self, name: str, share: float, ledger: Ledger) -> Queries[FloatArray]:
         """Noisy counts of one column by EFPA."""
@@ -214,23 +181,14 @@ class DPCopula(Baseline):
 
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
         root = np.linalg.cholesky(self._correlation)
-        uniforms = ndtr(rng.standard_normal((n, len(root))) @ root.T)
-        codes = {
-            name: margin.quantile(uniforms[:, j]).astype(np.intp)
-            for j, (name, margin) in enumerate(self._margins.items())
-        }
-        return self._grid.numbers(codes, rng)
+        return self._numbers_at(ndtr(rng.standard_normal((n, len(root))) @ root.T).T, rng)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        arrays = {f"cumulative_{i}": m.cumulative for i, m in enumerate(self._margins.values())}
-        return {}, {**arrays, "correlation": self._correlation}
+        state, arrays = super()._state()
+        return state, {**arrays, "correlation": self._correlation}
 
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self._grid = Grid(self.schema_)
-        self._margins = {
-            name: restored_margin(np.arange(size, dtype=float), arrays[f"cumulative_{i}"])
-            for i, (name, size) in enumerate(self._grid.sizes.items())
-        }
+        super()._restore(state, arrays)
         self._correlation = floats(arrays["correlation"], (len(self._margins),) * 2)
         if not np.allclose(np.diag(self._correlation), 1.0):
             raise ArtefactError("its correlations must be 1 on the diagonal")
@@ -240,20 +198,10 @@ class DPCopula(Baseline):
 
 
 @dataclass(frozen=True)
-class Concordances:
-    """Concordant less discordant pairs of rows, of every pair of columns: whole numbers.
-
-    Sensitivity: a row is in n - 1 pairs, each worth -1, 0 or 1, so replacing a unit of k rows
-    changes each number by at most 2k(n - 1). Where the number of rows is private, the public size n
-    takes its place: rows beyond it are left out (a row added then replaces at most one), and a row
-    added or removed is a replacement at worst.
-    """
+class _OfPairs(ABC):
+    """A whole number for every pair of columns, all asked together."""
 
     names: tuple[str, ...]
-    n: int
-    rows_per_unit: int
-    #: Says which rows are left out.
-    rng: np.random.Generator = field(compare=False)
 
     @property
     def pairs(self) -> int:
@@ -261,10 +209,35 @@ class Concordances:
         return math.comb(len(self.names), 2)
 
     @property
+    @abstractmethod
+    def each(self) -> float:
+        """How much one unit can change one of the numbers."""
+
+    @property
     def reach(self) -> Sensitivity:
-        """The sum over all pairs of columns."""
-        each = 2 * self.rows_per_unit * (self.n - 1)
-        return Sensitivity(float(self.pairs * each), math.sqrt(self.pairs) * each)
+        """How much one unit can change all of them."""
+        return Sensitivity(float(self.pairs * self.each), math.sqrt(self.pairs) * self.each)
+
+
+@dataclass(frozen=True)
+class Concordances(_OfPairs):
+    """Concordant less discordant pairs of rows.
+
+    Sensitivity: a row is in n - 1 pairs, each worth -1, 0 or 1, so replacing a unit of k rows
+    changes each number by at most 2k(n - 1). Where the number of rows is private, the public size n
+    takes its place: rows beyond it are left out (a row added then replaces at most one), and a row
+    added or removed is a replacement at worst.
+    """
+
+    n: int
+    rows_per_unit: int
+    #: Says which rows are left out.
+    rng: np.random.Generator = field(compare=False)
+
+    @property
+    def each(self) -> float:
+        """Number of pairs that a unit is in before and after."""
+        return 2.0 * self.rows_per_unit * (self.n - 1)
 
     def numbers(self, rows: MemoryRows) -> Integers:
         """The numbers of at most n rows."""
@@ -276,8 +249,8 @@ class Concordances:
 
 
 @dataclass(frozen=True)
-class BlockCorrelations:
-    """Sums over disjoint blocks of units of correlations of normal scores, as whole numbers.
+class BlockCorrelations(_OfPairs):
+    """Sums over disjoint blocks of units of correlations of normal scores, in units of 1 / UNIT.
 
     Sensitivity: a unit is in one block, dealt by a draw of its own. A correlation lies in [-1, 1]
     and is rounded to a multiple of 1 / UNIT *within its block*, so whatever floating point made of
@@ -285,21 +258,11 @@ class BlockCorrelations:
     at all in the others. The normal scores use the noisy margins, which are public by then.
     """
 
-    names: tuple[str, ...]
     margins: tuple[Margin, ...]
     blocks: int
     #: Deals the units to blocks.
     rng: np.random.Generator = field(compare=False)
-
-    @property
-    def pairs(self) -> int:
-        """Number of pairs of columns."""
-        return math.comb(len(self.names), 2)
-
-    @property
-    def reach(self) -> Sensitivity:
-        """The sum over all pairs of columns."""
-        return Sensitivity(2.0 * UNIT * self.pairs, 2.0 * UNIT * math.sqrt(self.pairs))
+    each = 2.0 * UNIT
 
     def numbers(self, rows: MemoryRows) -> Integers:
         """The sum over the blocks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,14 +15,12 @@ from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _Reference(Generator):
-    """A generator without settings and without a budget."""
+    """A generator without a budget."""
 
-    def __init__(
-        self, *, on_unknown: OnUnknown = "refuse", random_state: RandomState = None
-    ) -> None:
-        self.on_unknown = on_unknown
-        self.random_state = random_state
+    on_unknown: OnUnknown = "refuse"
+    random_state: RandomState = None
 
     def _check_settings(self, schema: Schema) -> None:
         pass
@@ -29,12 +28,17 @@ class _Reference(Generator):
     def _open_ledger(self, schema: Schema) -> Ledger:
         return Ledger(None)
 
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        return {}, {}
+
+    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self._grid = Grid(self.schema_)
+
 
 class Real(_Reference):
     """Draws the training rows themselves: the ceiling of use, and no privacy at all.
 
-    It refuses to be saved and to be used by the command line, because that
-    would publish the data.
+    It refuses to be saved and to be used by the command line, because that would publish the data.
     """
 
     name: ClassVar[str] = "real"
@@ -42,11 +46,7 @@ class Real(_Reference):
     provable: ClassVar[bool] = False
 
     def _fit(
-        self,
-        rows: MemoryRows,
-        ledger: Ledger,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         ledger.record_unprotected("rows", "all of them", Reason.TRAINING_ROWS)
         self._rows = rows
@@ -56,12 +56,6 @@ class Real(_Reference):
         whole = [rng.permutation(len(self._rows)) for _ in range(n // len(self._rows) + 1)]
         return self._rows.take(np.concatenate(whole)[:n])
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        raise AssertionError("the rows are never saved")
-
-    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        raise AssertionError("the rows are never saved")
-
 
 class Uniform(_Reference):
     """Draws from the declared domain without a look at the rows: the floor of use."""
@@ -70,11 +64,7 @@ class Uniform(_Reference):
     exact_noise: ClassVar[bool] = True  # none at all
 
     def _fit(
-        self,
-        rows: MemoryRows,
-        ledger: Ledger,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         self._grid = Grid(rows.schema)
 
@@ -87,9 +77,3 @@ class Uniform(_Reference):
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
         codes = {name: rng.integers(0, size, n) for name, size in self._grid.sizes.items()}
         return self._grid.numbers(codes, rng)
-
-    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {}, {}
-
-    def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self._grid = Grid(self.schema_)

@@ -16,8 +16,7 @@ import pandas as pd
 from copula_shirley.errors import ArtefactError
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.schema.schema import Column, Schema
-from copula_shirley.thesis.margins import Margin
+from copula_shirley.schema.schema import Schema
 
 #: What stands in every header, and of which type.
 PARTS: dict[str, type] = {
@@ -76,13 +75,6 @@ def texts(values: Iterable[Any]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-def whole_numbers(values: Any, least: int, most: int) -> bool:
-    """Whether a list holds whole numbers from ``least`` to ``most`` only."""
-    return isinstance(values, list) and all(
-        type(value) is int and least <= value <= most for value in values
-    )
-
-
 def floats(array: Any, shape: tuple[int, ...] | None = None) -> FloatArray:
     """An array of a model, if it holds floats and has the shape that it must have."""
     if not isinstance(array, np.ndarray) or array.dtype != np.float64:
@@ -92,31 +84,6 @@ def floats(array: Any, shape: tuple[int, ...] | None = None) -> FloatArray:
     if np.isnan(array).any() or np.isposinf(array).any():
         raise ArtefactError("an array must hold numbers only")
     return array
-
-
-def restored_margin(atoms: Any, cumulative: Any) -> Margin:
-    """A margin from the arrays of a file, if they are those of a distribution."""
-    atoms, cumulative = floats(atoms), floats(cumulative)
-    if atoms.ndim != 1 or not atoms.size or atoms.shape != cumulative.shape:
-        raise ArtefactError("a margin must have as many atoms as shares")
-    if np.any(np.diff(atoms) <= 0):
-        raise ArtefactError("the atoms of a margin must ascend")
-    rising = np.all(np.diff(cumulative) >= 0) and cumulative[0] >= 0
-    if not rising or cumulative[-1] != 1.0:
-        raise ArtefactError("the shares of a margin must rise to 1")
-    return Margin(atoms, cumulative)
-
-
-def check_inside(column: Column, numbers: FloatArray) -> None:
-    """Refuse numbers that are no values of the column."""
-    known = numbers[~np.isneginf(numbers)]
-    cells = column.domain.cells()
-    first = cells.first[np.isfinite(cells.first)][0]
-    wrong = (known < first) | (known > cells.last[-1])
-    if cells.step:
-        wrong |= known != np.round(known)
-    if wrong.any() or (len(known) < len(numbers) and not column.missing):
-        raise ArtefactError(f"a margin of {column.name!r} lies outside its domain")
 
 
 def counts(values: Any, shape: tuple[int, ...]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import wraps
 from typing import Any, ClassVar, Self
@@ -126,3 +126,21 @@ def _same(value: Any, usual: Any) -> bool:
 
 def _warn(old: str, new: str) -> None:
     warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=4)
+
+
+def check_one_of(setting: str, value: Any, allowed: Sequence[Any]) -> None:
+    """Refuse a value that is none of those allowed."""
+    if value not in allowed:
+        raise SettingError(f"{setting} ({value!r}) must be one of {', '.join(map(str, allowed))}")
+
+
+def check_share(setting: str, value: Any) -> None:
+    """Refuse what is no share, above 0 and below 1."""
+    if not isinstance(value, int | float) or not 0 < value < 1:
+        raise SettingError(f"{setting} ({value!r}) must be in (0, 1)")
+
+
+def check_positive_whole(setting: str, value: Any) -> None:
+    """Refuse anything but 1, 2, 3, ..."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise SettingError(f"{setting} ({value!r}) must be a positive whole number")

@@ -37,7 +37,6 @@ LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 PACKAGES = ("copula_shirley", "baselines", "evaluation", "experiments")
 #: Imports against the order that are still to be mended.
 DEBTS: set[tuple[str, str]] = {
-    ("restoring", "thesis"),
     ("private_vine", "publish"),
     ("measure", "restoring"),
 }

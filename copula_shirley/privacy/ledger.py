@@ -23,7 +23,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -37,6 +37,9 @@ from copula_shirley.privacy.budget import check_epsilon as check_epsilon
 from copula_shirley.privacy.budget import histogram_sensitivity as histogram_sensitivity
 from copula_shirley.privacy.noise import Exactness, NoiseFacts
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
+
+if TYPE_CHECKING:
+    from copula_shirley.schema.schema import Schema
 
 ALL_ROWS = "all rows"
 #: Relative slack for sums of floating-point shares of a budget.
@@ -159,6 +162,21 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             raise SettingError(f"budget ({self.budget}) must have a delta for zCDP")
 
     # -- what a fit tells it -------------------------------------------------------
+
+    @classmethod
+    def of(cls, schema: Schema, budget: Budget | None, neighbours: str) -> Ledger:
+        """A ledger that claims its budget; a delta is for zCDP.
+
+        A unit is a row, or a person with all rows if the schema names one.
+        """
+        return cls(
+            budget,
+            claimed=budget,
+            neighbours=neighbours,
+            unit="row" if schema.person is None else "person",
+            rows_per_unit=1 if schema.person is None else schema.max_rows,
+            zcdp=budget is not None and budget.delta > 0,
+        )
 
     def drawn_by(self, noise: NoiseFacts) -> None:
         """State where noise comes from; of several sources the least fit for release counts."""

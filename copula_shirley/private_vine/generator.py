@@ -250,15 +250,7 @@ class PrivateVine(Generator):
         return None if self.epsilon is None else Budget(float(self.epsilon), float(self.delta))
 
     def _open_ledger(self, schema: Schema) -> Ledger:
-        budget = self._budget()
-        return Ledger(
-            budget,
-            claimed=budget,
-            neighbours=self.neighbours,
-            unit="row" if schema.person is None else "person",
-            rows_per_unit=self._rows_per_unit(schema),
-            zcdp=budget is not None and budget.delta > 0,
-        )
+        return Ledger.of(schema, self._budget(), self.neighbours)
 
     @staticmethod
     def _rows_per_unit(schema: Schema) -> int:

@@ -1,32 +1,31 @@
 """Encoders of nominal columns, each with an exact decode (thesis 4.2.2).
 
-A coding turns the numbers of one attribute (``Column.domain``) into one or
-several encoded columns and back. Only nominal columns need an encoder: numbers,
-dates, booleans and ordered categories keep the order that they have.
+A coding turns the numbers of one attribute (``Column.domain``) into one or several encoded columns
+and back. Only nominal columns need an encoder: numbers, dates, booleans and ordered categories keep
+the order that they have.
 
-Departs from the thesis: noise is drawn once per *attribute*, on its categories;
-what a code or a dummy column weighs follows from these noisy shares by
-post-processing. So a code that several categories share is split by their
-shares, and a one-hot attribute is paid for once and not once per category.
+Departs from the thesis: noise is drawn once per *attribute*, on its categories; what a code or a
+dummy column weighs follows from these noisy shares by post-processing. So a code that several
+categories share is split by their shares, and a one-hot attribute is paid for once and not once per
+category.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import category_encoders as ce
+import msgspec
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.restoring import check_inside
 from copula_shirley.schema.domain import MISSING, FloatArray
 from copula_shirley.schema.schema import Column
+from copula_shirley.settings import check_one_of
 from copula_shirley.thesis.margins import Margin
 
 EncoderName = Literal["ordinal", "onehot", "woe", "glmm"]
@@ -34,30 +33,8 @@ ENCODERS: tuple[str, ...] = get_args(EncoderName)
 SUPERVISED = ("woe", "glmm")
 
 
-class Coding(Protocol):
-    """Numbers of one attribute to encoded columns, and back."""
-
-    width: int
-
-    def encode(self, numbers: FloatArray) -> FloatArray:
-        """A matrix with one row per number and ``width`` columns."""
-        ...
-
-    def decode(self, encoded: FloatArray) -> FloatArray:
-        """The numbers; NaN where a row stands for no value at all."""
-        ...
-
-    def margins(self, atoms: FloatArray, mass: FloatArray) -> list[Margin]:
-        """Margins of the encoded columns, from the attribute's histogram."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """What ``coding_from_dict`` needs."""
-        ...
-
-
-class Identity:
-    """An attribute that is a number already.
+class Identity(msgspec.Struct, tag_field="coding", tag="identity", forbid_unknown_fields=True):
+    """Coding of an attribute that is a number already.
 
     Examples
     --------
@@ -65,7 +42,7 @@ class Identity:
     [3.0]
     """
 
-    width = 1
+    width: ClassVar[int] = 1
 
     def encode(self, numbers: FloatArray) -> FloatArray:
         """The numbers as a matrix of one column."""
@@ -76,25 +53,25 @@ class Identity:
         return encoded[:, 0]
 
     def margins(self, atoms: FloatArray, mass: FloatArray) -> list[Margin]:
-        """The attribute's own margin."""
+        """The attribute's own margin, from its histogram."""
         return [Margin.of(atoms, mass)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """What ``coding_from_dict`` needs."""
-        return {"coding": "identity"}
+    def fits(self, column: Column, margins: list[Margin]) -> bool:
+        """Whether a file may give this coding and these margins to a column."""
+        margins[0].check_inside(column)
+        return True
 
 
-class Codes:
+class Codes(msgspec.Struct, tag_field="coding", tag="codes"):
     """One number per category: ordinal, weight of evidence, mixed model.
 
-    Departs from the thesis: categories that share a code are set apart by the
-    smallest possible step, in their declared order, so that each keeps its own
-    place on the unit interval and decodes to itself. The thesis' decoder let
-    the last category win and lost the others.
+    Departs from the thesis: categories that share a code are set apart by the smallest possible
+    step, in their declared order, so that each keeps its own place on the unit interval and decodes
+    to itself. The thesis' decoder let the last category win and lost the others.
 
     Parameters
     ----------
-    codes : array of float
+    codes : list of float
         Code of each category in declared order.
     missing : bool
         The last code is that of missing values.
@@ -106,27 +83,26 @@ class Codes:
     [0.0, 1.0, 2.0]
     """
 
-    width = 1
+    width: ClassVar[int] = 1
+    codes: list[float]
+    missing: bool = False
 
-    def __init__(self, codes: Any, missing: bool = False) -> None:
-        self.missing = missing
-        raw = np.asarray(codes, dtype=float)
-        self.codes = raw.copy()
-        order = np.argsort(raw, kind="stable")
-        for before, here in pairwise(order):
-            if self.codes[here] <= self.codes[before]:
-                self.codes[here] = np.nextafter(self.codes[before], np.inf)
-        self._order = order
-        self._sorted = self.codes[order]
+    def __post_init__(self) -> None:
+        apart = np.asarray(self.codes, dtype=float)
+        for before, here in pairwise(np.argsort(apart, kind="stable")):
+            if apart[here] <= apart[before]:
+                apart[here] = np.nextafter(apart[before], np.inf)
+        self.codes = apart.tolist()
 
     def encode(self, numbers: FloatArray) -> FloatArray:
         """The code of each number, as a matrix of one column."""
-        return self.codes[_level(numbers, len(self.codes))][:, None]
+        return np.array(self.codes)[_level(numbers, len(self.codes))][:, None]
 
     def decode(self, encoded: FloatArray) -> FloatArray:
         """The number whose code it is."""
-        where = np.searchsorted(self._sorted, encoded[:, 0])
-        return _number(self._order[where], len(self.codes), self.missing)
+        order = np.argsort(self.codes)
+        where = np.searchsorted(self.codes, encoded[:, 0], sorter=order)
+        return _number(order[where], len(self.codes), self.missing)
 
     def margins(self, atoms: FloatArray, mass: FloatArray) -> list[Margin]:
         """The margin over codes, ascending."""
@@ -134,12 +110,13 @@ class Codes:
         order = np.argsort(codes)
         return [Margin.of(codes[order], mass[order])]
 
-    def to_dict(self) -> dict[str, Any]:
-        """What ``coding_from_dict`` needs."""
-        return {"coding": "codes", "codes": self.codes.tolist(), "missing": self.missing}
+    def fits(self, column: Column, margins: list[Margin]) -> bool:
+        """Whether a file may give this coding and these margins to a column."""
+        known = (len(self.codes), self.missing) == (len(_levels(column)), column.missing)
+        return known and bool(np.isin(margins[0].atoms, self.codes).all())
 
 
-class OneHot:
+class OneHot(msgspec.Struct, tag_field="coding", tag="onehot"):
     """One dummy column per category; the last dummy that is set wins.
 
     Examples
@@ -151,9 +128,8 @@ class OneHot:
     [2.0, nan]
     """
 
-    def __init__(self, width: int, missing: bool = False) -> None:
-        self.width = width
-        self.missing = missing
+    width: int
+    missing: bool = False
 
     def encode(self, numbers: FloatArray) -> FloatArray:
         """The dummies of each number."""
@@ -171,38 +147,19 @@ class OneHot:
         shares[_level(atoms, self.width)] = mass
         return [Margin.of(np.array([0.0, 1.0]), np.array([1 - p, p])) for p in shares]
 
-    def to_dict(self) -> dict[str, Any]:
-        """What ``coding_from_dict`` needs."""
-        return {"coding": "onehot", "width": self.width, "missing": self.missing}
+    def fits(self, column: Column, margins: list[Margin]) -> bool:
+        """Whether a file may give this coding and these margins to a column."""
+        known = (self.width, self.missing) == (len(_levels(column)), column.missing)
+        return known and all(np.array_equal(margin.atoms, [0.0, 1.0]) for margin in margins)
 
 
-def coding_from_dict(entry: dict[str, Any]) -> Coding:
-    """The coding that ``to_dict`` wrote."""
-    if entry == {"coding": "identity"}:
-        return Identity()
-    if type(entry["missing"]) is not bool:
-        raise ArtefactError("missing of a coding must be true or false")
-    if entry["coding"] == "onehot" and type(entry["width"]) is int:
-        return OneHot(entry["width"], entry["missing"])
-    if entry["coding"] != "codes" or any(type(code) is not float for code in entry["codes"]):
-        raise ArtefactError("a coding must be identity, codes or onehot, with numbers")
-    return Codes(entry["codes"], entry["missing"])
+#: Numbers of one attribute to ``width`` encoded columns, and back.
+Coding = Identity | Codes | OneHot
 
 
 def check_coding(coding: Coding, column: Column, margins: list[Margin]) -> None:
     """Refuse a coding that is not one of this column, or whose margins are not its own."""
-    levels = len(column.domain.categories) + column.missing
-    atoms = [margin.atoms for margin in margins]
-    if isinstance(coding, OneHot):
-        fits = coding.width == levels and coding.missing == column.missing
-        fits = fits and all(np.array_equal(a, [0.0, 1.0]) for a in atoms)
-    elif isinstance(coding, Codes):
-        fits = len(coding.codes) == levels and coding.missing == column.missing
-        fits = fits and bool(np.isin(atoms[0], coding.codes).all())
-    else:
-        check_inside(column, atoms[0])
-        fits = True
-    if not fits:
+    if not coding.fits(column, margins):
         raise ArtefactError(f"the coding of {column.name!r} does not fit the column")
 
 
@@ -222,11 +179,10 @@ def _number(level: NDArray[np.intp], levels: int, missing: bool) -> FloatArray:
 
 def check_encoder(encoder: str, target: str | None, columns: tuple[Column, ...]) -> None:
     """Refuse an unknown encoder, and a supervised one without a fitting target."""
-    if encoder not in ENCODERS:
-        raise SettingError(f"encoder ({encoder!r}) must be one of {', '.join(ENCODERS)}")
+    check_one_of("encoder", encoder, ENCODERS)
     by_name = {column.name: column for column in columns}
-    if target is not None and target not in by_name:
-        raise SettingError(f"target ({target!r}) must be one of the columns {', '.join(by_name)}")
+    if target is not None:
+        check_one_of("target", target, list(by_name))
     if encoder not in SUPERVISED or not needs_encoder(columns, target):
         return
     if target is None:
@@ -237,15 +193,16 @@ def check_encoder(encoder: str, target: str | None, columns: tuple[Column, ...])
     column = by_name[target]
     if column.missing:
         raise SettingError(f"target ({target!r}) must not be declared as possibly missing")
-    if encoder == "woe" and len(_classes(column)) != 2:
+    if len(_classes(column)) != 2 and (encoder == "woe" or column.nominal):
+        right = "have exactly two declared values"
+        if encoder == "glmm":
+            right = "be binary, ordered or numeric"
+        many = "more than two values"  # its bounds may have been drafted from private rows
+        if column.is_listed:
+            many = f"{len(column.domain.categories)} categories"
         raise SettingError(
-            f"target ({target!r}) must have exactly two declared values for encoder='woe'; "
-            f"it is {column.kind} with {_how_many(column)}"
-        )
-    if encoder == "glmm" and column.nominal and len(_classes(column)) != 2:
-        raise SettingError(
-            f"target ({target!r}) must be binary, ordered or numeric for encoder='glmm'; "
-            f"it is categorical with {_how_many(column)}"
+            f"target ({target!r}) must {right} for encoder={encoder!r}; it is {column.kind} with "
+            f"{many}"
         )
 
 
@@ -255,19 +212,13 @@ def needs_encoder(columns: tuple[Column, ...], target: str | None) -> list[Colum
 
 
 def _classes(column: Column) -> FloatArray:
-    """The values of a target, as numbers; empty if it has a continuum of them."""
+    """Values of a target as numbers, three at the most if it is whole; none of a continuum."""
     if column.is_listed:
         return np.arange(len(column.domain.categories), dtype=float)
     if column.is_whole:
         few = min(column.maximum, column.minimum + 2)
         return np.arange(column.minimum, few + 1, dtype=float)
     return np.empty(0)
-
-
-def _how_many(column: Column) -> str:
-    if column.is_listed:
-        return f"{len(column.domain.categories)} categories"
-    return "more than two values"  # its bounds may have been drafted from private rows
 
 
 def fit_codings(
@@ -278,29 +229,29 @@ def fit_codings(
 ) -> dict[str, Coding]:
     """A coding for every attribute, supervised ones fitted on the rows given.
 
-    ``numbers`` are the rows set aside for the encoder; ordinal and one-hot
-    codings look at the declared categories only, never at a row.
+    ``numbers`` are the rows set aside for the encoder; ordinal and one-hot codings look at the
+    declared categories only, never at a row.
     """
     codings: dict[str, Coding] = {column.name: Identity() for column in columns}
-    for column in columns:
-        if not column.nominal:
-            continue
-        method = "ordinal" if column.name == target and encoder in SUPERVISED else encoder
-        if method == "onehot":
-            codings[column.name] = OneHot(*_one_hot_width(column))
-        elif method == "ordinal":
+    for column in filter(lambda c: c.nominal, columns):
+        if encoder == "onehot":
+            codings[column.name] = OneHot(len(_levels(column)), column.missing)
+        elif encoder == "ordinal" or column.name == target:
             codings[column.name] = Codes(_ordinal(column), column.missing)
         else:
             labels = _labels(numbers[column.name])
             goal = _goal(next(c for c in columns if c.name == target), numbers[str(target)])
-            codes = FITTERS[method](column, labels, goal)
-            codings[column.name] = Codes(codes, column.missing)
+            with warnings.catch_warnings():  # of what the libraries use of pandas
+                warnings.simplefilter("ignore", DeprecationWarning)
+                warnings.simplefilter("ignore", FutureWarning)
+                fit = _weight_of_evidence if encoder == "woe" else _mixed_model
+                codings[column.name] = Codes(fit(column, labels, goal), column.missing)
     return codings
 
 
 def _levels(column: Column) -> FloatArray:
     """All numbers of a nominal column, missing last."""
-    levels = np.arange(len(column.categories), dtype=float)
+    levels = np.arange(len(column.domain.categories), dtype=float)
     return np.append(levels, MISSING) if column.missing else levels
 
 
@@ -322,84 +273,56 @@ def _goal(column: Column, numbers: FloatArray) -> pd.Series:
     return pd.Series(values.astype(float), name="target")
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Hide warnings of what category_encoders and statsmodels use of pandas."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", FutureWarning)
-        yield
-
-
-def _fitted_codes(encoder: Any, column: Column, labels: pd.Series, *goal: pd.Series) -> FloatArray:
-    """Fit a category encoder to labels, and code all declared categories with it."""
-    encoder.fit(pd.DataFrame({"category": labels}), *goal)
-    levels = pd.DataFrame({"category": _labels(_levels(column))})
-    return np.asarray(encoder.transform(levels)["category"], dtype=float)
-
-
-def _ordinal(column: Column) -> FloatArray:
-    """Alphabetical ranks (thesis table 4.1), missing values first."""
+def _ordinal(column: Column) -> list[float]:
+    """Alphabetical ranks from 1 (thesis table 4.1), and 0 for missing values."""
     texts = [str(category) for category in column.categories]
-    ranks = {str(int(i)): rank for rank, i in enumerate(np.argsort(texts, kind="stable"), 1)}
-    mapping = [{"col": "category", "mapping": {**ranks, "missing": 0}}]
-    with _quiet():
-        encoder = ce.OrdinalEncoder(cols=["category"], mapping=mapping)
-        return _fitted_codes(encoder, column, _labels(_levels(column)))
+    ranks = np.empty(len(texts))
+    ranks[np.argsort(texts, kind="stable")] = np.arange(1, len(texts) + 1)
+    return [*ranks.tolist(), *([0.0] * column.missing)]
 
 
-def _one_hot_width(column: Column) -> tuple[int, bool]:
-    frame = pd.DataFrame({"category": _labels(_levels(column))})
-    with _quiet():
-        dummies = ce.OneHotEncoder(cols=["category"]).fit_transform(frame)
-    return dummies.shape[1], column.missing
+def _fitted_codes(encoder: Any, column: Column, labels: pd.Series, goal: pd.Series) -> list[float]:
+    """Fit a category encoder to labels, and code all declared categories with it."""
+    encoder.fit(pd.DataFrame({"category": labels}), goal)
+    levels = pd.DataFrame({"category": _labels(_levels(column))})
+    codes: list[float] = encoder.transform(levels)["category"].astype(float).tolist()
+    return codes
 
 
-def _weight_of_evidence(column: Column, labels: pd.Series, goal: pd.Series) -> FloatArray:
+def _weight_of_evidence(column: Column, labels: pd.Series, goal: pd.Series) -> list[float]:
     """log(((pos + 1) / (P + 2)) / ((neg + 1) / (N + 2))), 0 for unseen categories.
 
-    Departs from the thesis' table 4.2, which avoids the logarithm of 0 by a
-    0.0001; this is what the authors' scripts compute.
+    Departs from the thesis' table 4.2, which avoids the logarithm of 0 by a 0.0001; this is what
+    the authors' scripts compute.
     """
-    with _quiet():
-        return _fitted_codes(ce.WOEEncoder(cols=["category"]), column, labels, goal)
+    return _fitted_codes(ce.WOEEncoder(cols=["category"]), column, labels, goal)
 
 
-def _mixed_model(column: Column, labels: pd.Series, goal: pd.Series) -> FloatArray:
+def _mixed_model(column: Column, labels: pd.Series, goal: pd.Series) -> list[float]:
     """Random effect of each category on the target, 0 for unseen categories."""
-    with _quiet():
-        if set(goal.unique()) == {0.0, 1.0}:
-            return _logistic_mixed_model(column, labels, goal)
-        encoder = ce.GLMMEncoder(cols=["category"], binomial_target=False)
-        try:
-            return _fitted_codes(encoder, column, labels, goal)
-        except ValueError as error:
-            if "singular" not in str(error):
-                raise
-            # no variance between categories: all effects are 0
-            return np.zeros(len(_levels(column)))
+    if set(goal.unique()) == {0.0, 1.0}:
+        return _logistic_mixed_model(column, labels, goal)
+    encoder = ce.GLMMEncoder(cols=["category"], binomial_target=False)
+    try:
+        return _fitted_codes(encoder, column, labels, goal)
+    except ValueError as error:
+        if "singular" not in str(error):
+            raise
+        return [0.0] * len(_levels(column))  # no variance between categories
 
 
-def _logistic_mixed_model(column: Column, labels: pd.Series, goal: pd.Series) -> FloatArray:
+def _logistic_mixed_model(column: Column, labels: pd.Series, goal: pd.Series) -> list[float]:
     """The mixed model of category_encoders' GLMMEncoder, from a fixed start.
 
-    category_encoders cannot fix where statsmodels 0.15 starts, so that its
-    codes would differ from fit to fit.
+    category_encoders cannot fix where statsmodels 0.15 starts, so that its codes would differ from
+    fit to fit.
     """
     from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM  # noqa: PLC0415
 
     dummies = pd.get_dummies(labels, dtype=float)
+    of_one_kind = np.zeros(dummies.shape[1], dtype=int)
     model = BinomialBayesMixedGLM(
-        goal.to_numpy(),
-        np.ones((len(goal), 1)),
-        dummies.to_numpy(),
-        np.zeros(dummies.shape[1], dtype=int),
+        goal.to_numpy(), np.ones((len(goal), 1)), dummies.to_numpy(), of_one_kind
     )
     effects = dict(zip(dummies.columns, model.fit_vb(rng=0).vc_mean, strict=True))
-    return np.array([effects.get(label, 0.0) for label in _labels(_levels(column))])
-
-
-FITTERS: dict[str, Callable[[Column, pd.Series, pd.Series], FloatArray]] = {
-    "woe": _weight_of_evidence,
-    "glmm": _mixed_model,
-}
+    return [float(effects.get(label, 0.0)) for label in _labels(_levels(column))]

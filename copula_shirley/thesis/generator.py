@@ -2,29 +2,30 @@
 
 What its privacy label means
 ----------------------------
-The thesis' theorem 4.1 says that Algorithm 1 is epsilon-DP. It is not, for
-reasons that do not depend on each other:
+The thesis' theorem 4.1 says that Algorithm 1 is epsilon-DP. It is not, for reasons that do not
+depend on each other:
 
-(a) d histograms of the same rows with epsilon each cost d times epsilon;
-    parallel composition needs disjoint *records*, not columns.
-(b) The vine is fitted to F(x) of raw records. F is private, x is not: this is
-    no post-processing, and its trees, families and parameters carry no
-    guarantee at any epsilon.
-(c) The bins are the data's distinct values, so that an unusual value can
-    appear in the output only if its owner is in the data.
+(a) d histograms of the same rows with epsilon each cost d times epsilon; parallel composition needs
+    disjoint *records*, not columns.
+(b) The vine is fitted to F(x) of raw records. F is private, x is not: this is no post-processing,
+    and its trees, families and parameters carry no guarantee at any epsilon.
+(c) The bins are the data's distinct values, so that an unusual value can appear in the output only
+    if its owner is in the data.
 (d) The supervised encoders are exact statistics of private labels.
 
-``accounting="honest"`` mends (a) and (c); nothing but another method mends (b).
-The ledger says all of this of every fit.
+``accounting="honest"`` mends (a) and (c); nothing but another method mends (b). The ledger says all
+of this of every fit.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pyvinecopulib as pv
@@ -37,15 +38,14 @@ from copula_shirley.measure.queries import Tables
 from copula_shirley.privacy.floating import DiffprivlibNoise
 from copula_shirley.privacy.ledger import Budget, Ledger, Reason, check_epsilon
 from copula_shirley.privacy.noise import NoiseSource, check_mechanism
-from copula_shirley.restoring import restored_margin, whole_numbers
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import Cells, FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
+from copula_shirley.settings import check_one_of, check_share
 from copula_shirley.thesis import encoders
 from copula_shirley.thesis.encoders import Coding
-from copula_shirley.thesis.histograms import Atoms, ThesisCalibration, to_mass
-from copula_shirley.thesis.margins import Margin, from_uniforms, left_limits, pseudo_observations
-from copula_shirley.thesis.split import split_rows
+from copula_shirley.thesis.histograms import Atoms, ThesisCalibration, split_rows
+from copula_shirley.thesis.margins import Margin, from_uniforms, pseudo_observations, to_mass
 from copula_shirley.thesis.vine import (
     Truncation,
     VineSettings,
@@ -63,14 +63,24 @@ MOST_COLUMNS = 500
 MOST_REDRAWS = 100
 
 
+class _State(msgspec.Struct):
+    """What a fit learned, but for the arrays of the margins."""
+
+    codings: dict[str, Coding]
+    #: Positions of the encoded columns that vary.
+    in_vine: list[int]
+    vine: str | None
+
+
+@dataclass(eq=False, repr=False)
 class CopulaShirley(Generator):
     """Vine copula generator of the thesis, under its true label.
 
     Parameters
     ----------
     epsilon : float or None
-        The thesis' privacy parameter; None switches the noise off (the thesis
-        writes 0), and with it the split of the rows.
+        The thesis' privacy parameter; None switches the noise off (the thesis writes 0), and with
+        it the split of the rows.
     encoder : {"woe", "glmm", "ordinal", "onehot"}
         How nominal columns become numbers.
     target : str, optional
@@ -85,9 +95,8 @@ class CopulaShirley(Generator):
     truncation : int, "auto" or None
         Number of trees, chosen by mBICV, or all.
     accounting : {"thesis", "honest"}
-        "thesis": epsilon for every column, bins from the data. "honest":
-        epsilon divided by the columns, bins from the schema, and a person with
-        several rows is protected as one.
+        "thesis": epsilon for every column, bins from the data. "honest": epsilon divided by the
+        columns, bins from the schema, and a person with several rows is protected as one.
     families, criterion, tree_criterion, threads
         Of the vine, see ``VineSettings``.
     discrete : bool
@@ -114,44 +123,24 @@ class CopulaShirley(Generator):
     name: ClassVar[str] = "copula-shirley"
     provable: ClassVar[bool] = False  # fault (b)
 
-    def __init__(
-        self,
-        epsilon: float | None = 1.0,
-        *,
-        encoder: encoders.EncoderName = "woe",
-        target: str | None = None,
-        mechanism: str = "laplace",
-        delta: float = 1e-3,
-        split: float = 0.5,
-        encoder_share: float = 0.2,
-        truncation: Truncation = 2,
-        accounting: Literal["thesis", "honest"] = "thesis",
-        families: str | Sequence[str] = "all",
-        criterion: str = "aic",
-        tree_criterion: str = "rho",
-        threads: int | None = None,
-        discrete: bool = False,
-        neighbours: str = "replace-one",
-        on_unknown: OnUnknown = "refuse",
-        random_state: RandomState = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.encoder = encoder
-        self.target = target
-        self.mechanism = mechanism
-        self.delta = delta
-        self.split = split
-        self.encoder_share = encoder_share
-        self.truncation = truncation
-        self.accounting = accounting
-        self.families = families
-        self.criterion = criterion
-        self.tree_criterion = tree_criterion
-        self.threads = threads
-        self.discrete = discrete
-        self.neighbours = neighbours
-        self.on_unknown = on_unknown
-        self.random_state = random_state
+    epsilon: float | None = 1.0
+    _: KW_ONLY
+    encoder: encoders.EncoderName = "woe"
+    target: str | None = None
+    mechanism: str = "laplace"
+    delta: float = 1e-3
+    split: float = 0.5
+    encoder_share: float = 0.2
+    truncation: Truncation = 2
+    accounting: Literal["thesis", "honest"] = "thesis"
+    families: str | Sequence[str] = "all"
+    criterion: str = "aic"
+    tree_criterion: str = "rho"
+    threads: int | None = None
+    discrete: bool = False
+    neighbours: str = "replace-one"
+    on_unknown: OnUnknown = "refuse"
+    random_state: RandomState = None
 
     # -- settings and ledger -----------------------------------------------------
 
@@ -167,12 +156,9 @@ class CopulaShirley(Generator):
     def _check_settings(self, schema: Schema) -> None:
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
-        if self.accounting not in ("thesis", "honest"):
-            raise SettingError(f"accounting ({self.accounting!r}) must be thesis or honest")
-        for setting in ("split", "encoder_share"):
-            value = getattr(self, setting)
-            if not isinstance(value, int | float) or not 0 < value < 1:
-                raise SettingError(f"{setting} ({value!r}) must be in (0, 1)")
+        check_one_of("accounting", self.accounting, ("thesis", "honest"))
+        check_share("split", self.split)
+        check_share("encoder_share", self.encoder_share)
         self._check_noise(len(schema))
         self._vine_settings()
         encoders.check_encoder(self.encoder, self.target, schema.columns)
@@ -219,25 +205,29 @@ class CopulaShirley(Generator):
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         split_rng, noise_rng = rng.spawn(2)
-        self._cells = self._cells_of(rows.schema)
+        schema = rows.schema
+        self._cells = self._cells_of(schema)
         parts = self._split(rows, ledger, split_rng)
         progress("encode", 0.05)
-        self._codings = self._fit_codings(rows.schema, rows.take(parts[ENCODER_ROWS]), ledger)
+        self._codings = self._fit_codings(schema, rows.take(parts[ENCODER_ROWS]), ledger)
         progress("histograms", 0.1)
-        numbers = rows.take(parts[self._histogram_part])
-        numbers = {name: self._snap(name, values) for name, values in numbers.items()}
-        cost = self._budget(1, shared_by=len(rows.schema) if self._honest else 1)
+        part = COPULA_ROWS if self.epsilon is None else HISTOGRAM_ROWS
+        numbers = self._snapped(rows.take(parts[part]))
+        cost = self._budget(1, shared_by=len(schema) if self._honest else 1)
         curator = self.curator_class(
-            MemoryRows(rows.schema, numbers, codes={}),
+            MemoryRows(schema, numbers, codes={}),
             ledger,
             self.noise_source(noise_rng),
             ThesisCalibration(cost, ledger.sensitivity(), self.mechanism),
-            part=self._histogram_part,
+            part=part,
         )
-        self._margins = self._fit_margins(numbers, ledger, curator)
+        self._margins = {
+            name: self._fit_margins(name, self._bins(name, values, ledger, part), curator)
+            for name, values in numbers.items()
+        }
         progress("pseudo-observations", 0.15)
-        copula_rows = rows.take(parts[COPULA_ROWS])
-        self._vine, self._in_vine = self._fit_vine(rows.schema, copula_rows, ledger, progress)
+        copula_rows = self._snapped(rows.take(parts[COPULA_ROWS]))
+        self._vine, self._in_vine = self._fit_vine(schema, copula_rows, ledger, progress)
         ledger.record_unprotected("output", "dtypes and number of rows", Reason.STORAGE)
         self._warn(ledger)
 
@@ -246,22 +236,21 @@ class CopulaShirley(Generator):
         seeded = None if self.random_state is None else rng
         return DiffprivlibNoise(seeded, geometric=self.mechanism == "geometric")
 
-    @property
-    def _histogram_part(self) -> str:
-        """Without noise the thesis does not split: histograms see the copula rows."""
-        return COPULA_ROWS if self.epsilon is None else HISTOGRAM_ROWS
-
     def _cells_of(self, schema: Schema) -> dict[str, Cells]:
         """Histogram cells of the declared domain; none by the thesis' accounting."""
         return {c.name: c.domain.cells() for c in schema} if self._honest else {}
 
-    def _snap(self, name: str, numbers: FloatArray) -> FloatArray:
-        return self._cells[name].snap(numbers) if self._honest else numbers
+    def _snapped(self, numbers: dict[str, FloatArray]) -> dict[str, FloatArray]:
+        """Each number at the first one of its cell, where there are cells."""
+        return {k: self._cells[k].snap(v) if self._honest else v for k, v in numbers.items()}
 
     def _split(
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator
     ) -> dict[str, NDArray[np.intp]]:
-        """Deal the rows to encoder, histograms and vine (Algorithm 2, line 2)."""
+        """Deal the rows to encoder, histograms and vine (Algorithm 2, line 2).
+
+        Without noise the thesis does not split: histograms see the copula rows.
+        """
         supervised = self.encoder in encoders.SUPERVISED and encoders.needs_encoder(
             rows.schema.columns, self.target
         )
@@ -285,28 +274,21 @@ class CopulaShirley(Generator):
             ledger.record_unprotected("encoder", what, Reason.SUPERVISED_CODES, ENCODER_ROWS)
         return encoders.fit_codings(self.encoder, schema.columns, self.target, numbers)
 
-    def _fit_margins(
-        self, numbers: dict[str, FloatArray], ledger: Ledger, curator: Curator
-    ) -> dict[str, list[Margin]]:
-        """Noisy histogram of every attribute, as margins (Algorithm 2, lines 3 to 6).
+    def _fit_margins(self, name: str, atoms: FloatArray, curator: Curator) -> list[Margin]:
+        """Noisy histogram of one attribute, as margins (Algorithm 2, lines 3 to 6).
 
         Whatever the bins, one unit changes each histogram by ``ledger.sensitivity()``: all of its
         rows may sit in one bin. Each attribute is a spend of its own, on the same rows.
         """
-        margins = {}
-        for name, values in numbers.items():
-            atoms = self._bins(name, values, ledger)
-            query = Tables("histogram", [Atoms(name, atoms)], 1.0, what=name)
-            (noisy,) = curator.answer(query).values  # noqa: PD011  (no table of pandas)
-            mass = to_mass(noisy.astype(float))
-            margins[name] = self._codings[name].margins(atoms, mass)
-        return margins
+        query = Tables("histogram", [Atoms(name, atoms)], 1.0, what=name)
+        (noisy,) = curator.answer(query).values  # noqa: PD011  (no table of pandas)
+        return self._codings[name].margins(atoms, to_mass(noisy.astype(float)))
 
-    def _bins(self, name: str, values: FloatArray, ledger: Ledger) -> FloatArray:
+    def _bins(self, name: str, values: FloatArray, ledger: Ledger, part: str) -> FloatArray:
         """The declared cells, or by the thesis' accounting the distinct values."""
         if self._honest:
             return self._cells[name].first
-        ledger.record_unprotected("bins", name, Reason.DISTINCT_VALUES, self._histogram_part)
+        ledger.record_unprotected("bins", name, Reason.DISTINCT_VALUES, part)
         if not len(values):
             raise SettingError(
                 f"split ({self.split!r}) left no histogram rows; the table is too small"
@@ -321,30 +303,29 @@ class CopulaShirley(Generator):
         A column that does not vary depends on nothing and stays outside.
         """
         ledger.record_unprotected("vine", "pseudo-observations", Reason.RAW_RANKS, COPULA_ROWS)
-        encoded = np.hstack(
-            [c.encode(self._snap(name, numbers[name])) for name, c in self._codings.items()]
-        )
+        encoded = np.hstack([c.encode(numbers[name]) for name, c in self._codings.items()])
         margins = self._all_margins()
         pseudo = pseudo_observations(encoded, margins)
         varies = [j for j in range(pseudo.shape[1]) if len(np.unique(pseudo[:, j])) > 1]
         if not varies:
             return None, varies
-        continuous = [not schema[name].domain.grid()[2] for name in self._owners()]
+        left = pseudo_observations(encoded, margins, left=True) if self.discrete else None
+        steps = [
+            self.discrete and bool(schema[name].domain.grid()[2])
+            for name, coding in self._codings.items()
+            for _ in range(coding.width)
+        ]
         vine = fit_vine(
             pseudo[:, varies],
             self._vine_settings(),
-            left=left_limits(encoded, margins)[:, varies] if self.discrete else None,
-            discrete=[self.discrete and not continuous[j] for j in varies],
+            left=None if left is None else left[:, varies],
+            discrete=[steps[j] for j in varies],
             progress=lambda stage, share: progress(stage, 0.2 + 0.8 * share),
         )
         return vine, varies
 
     def _all_margins(self) -> list[Margin]:
         return [margin for margins in self._margins.values() for margin in margins]
-
-    def _owners(self) -> list[str]:
-        """The attribute of each encoded column."""
-        return [name for name, coding in self._codings.items() for _ in range(coding.width)]
 
     def _warn(self, ledger: Ledger) -> None:
         if ledger.claimed is None:
@@ -386,20 +367,20 @@ class CopulaShirley(Generator):
         if self._vine is not None:
             uniforms[:, self._in_vine] = sample_vine(self._vine, n, rng, self.threads)
         encoded = from_uniforms(uniforms, margins)
-        numbers, start = {}, 0
-        for name, coding in self._codings.items():
-            numbers[name] = coding.decode(encoded[:, start : start + coding.width])
-            start += coding.width
-        return numbers
+        ends = np.cumsum([coding.width for coding in self._codings.values()])
+        parts = np.split(encoded, ends[:-1], axis=1)
+        return {
+            name: coding.decode(part)
+            for (name, coding), part in zip(self._codings.items(), parts, strict=True)
+        }
 
     def _decide(self, column: Column, values: FloatArray, rng: np.random.Generator) -> None:
         """Draw a category by its share where no redraw set a dummy."""
         open_rows = np.flatnonzero(np.isnan(values))
         if len(open_rows):
             shares = np.array([margin.mass[-1] for margin in self._margins[column.name]])
-            coding = self._codings[column.name]
             drawn = rng.choice(len(shares), size=len(open_rows), p=shares / shares.sum())
-            values[open_rows] = coding.decode(np.eye(coding.width)[drawn])
+            values[open_rows] = self._codings[column.name].decode(np.eye(len(shares))[drawn])
 
     def _evidence(self) -> tuple[list[str], float | None]:
         """The vine is always unprotected, and by the thesis' accounting so are the bins.
@@ -416,43 +397,41 @@ class CopulaShirley(Generator):
         missing = [what for reason, what in needed if (reason, what) not in named]
         return [f"the ledger does not call {what} unprotected" for what in missing], None
 
-    # -- saving ------------------------------------------------------------------
+    # -- saving and looking ------------------------------------------------------
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         arrays = {}
         for j, margin in enumerate(self._all_margins()):
             arrays[f"atoms_{j}"] = margin.atoms
             arrays[f"cumulative_{j}"] = margin.cumulative
-        state = {
-            "codings": {name: coding.to_dict() for name, coding in self._codings.items()},
-            "in_vine": self._in_vine,
-            "vine": None if self._vine is None else vine_to_json(self._vine),
-        }
-        return state, arrays
+        vine = None if self._vine is None else vine_to_json(self._vine)
+        return msgspec.to_builtins(_State(self._codings, self._in_vine, vine)), arrays
 
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self._codings = {
-            name: encoders.coding_from_dict(entry) for name, entry in state["codings"].items()
-        }
+        known = msgspec.convert(state, _State)
+        self._codings, self._in_vine = known.codings, known.in_vine
         if sorted(self._codings) != sorted(self.schema_.names):
             raise ArtefactError("its codings must be those of its columns")
         self._margins, j = {}, 0
         for name, coding in self._codings.items():
             self._margins[name] = [
-                restored_margin(arrays[f"atoms_{k}"], arrays[f"cumulative_{k}"])
+                Margin.restored(arrays[f"atoms_{k}"], arrays[f"cumulative_{k}"])
                 for k in range(j, j + coding.width)
             ]
             encoders.check_coding(coding, self.schema_[name], self._margins[name])
             j += coding.width
-        self._in_vine = state["in_vine"]
-        self._vine = None if state["vine"] is None else vine_from_json(state["vine"])
-        dimension = 0 if self._vine is None else self._vine.dim
-        if not whole_numbers(self._in_vine, 0, j - 1) or (
-            self._vine is not None
-            and not len(self._in_vine) == len(set(self._in_vine)) == dimension
-        ):
+        self._vine = None if known.vine is None else vine_from_json(known.vine)
+        dimension = len(self._in_vine) if self._vine is None else self._vine.dim
+        different = {k for k in self._in_vine if 0 <= k < j}
+        if not len(self._in_vine) == len(different) == dimension:
             raise ArtefactError("its vine must be about its columns")
         self._cells = self._cells_of(self.schema_)
+
+    @property
+    def vine_(self) -> pv.Vinecop | None:
+        """The fitted vine copula; None where no column varies."""
+        self._check_fitted()
+        return self._vine
 
     def vine_names(self) -> list[str]:
         """Names of the vine's variables: columns, or dummies as ``column=category``."""
@@ -460,9 +439,8 @@ class CopulaShirley(Generator):
         names = []
         for name, coding in self._codings.items():
             listed = [*self.schema_[name].domain.categories, "missing"]
-            names += (
-                [name] if coding.width == 1 else [f"{name}={k}" for k in listed[: coding.width]]
-            )
+            dummies = [f"{name}={k}" for k in listed[: coding.width]]
+            names += dummies if coding.width > 1 else [name]
         return [names[j] for j in self._in_vine]
 
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -475,12 +453,6 @@ class CopulaShirley(Generator):
         if self.vine_ is None:
             raise SettingError(f"plot ({str(path)!r}): no column varies, there is no vine")
         plot_trees(tree_graphs(self.vine_, self.vine_names()), path)
-
-    @property
-    def vine_(self) -> pv.Vinecop | None:
-        """The fitted vine copula; None where no column varies."""
-        self._check_fitted()
-        return self._vine
 
 
 def _check_width(schema: Schema) -> None:

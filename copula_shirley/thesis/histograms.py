@@ -1,12 +1,14 @@
-"""Noisy histograms of single columns (thesis 4.2.2 and 5.3)."""
+"""Split of the rows and noisy histograms of single columns (thesis 4.2.2 and 5.3)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from copula_shirley.errors import SettingError
 from copula_shirley.measure.calibration import Calibration, Price
 from copula_shirley.measure.queries import Query
 from copula_shirley.privacy.floating import analytic_scale
@@ -15,22 +17,60 @@ from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.domain import FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Atoms:
-    """Cell map from the number of a row to the atom that it equals.
+def split_rows(
+    units: NDArray[np.intp],
+    shares: Mapping[str, float],
+    neighbours: str,
+    rng: np.random.Generator,
+) -> dict[str, NDArray[np.intp]]:
+    """Deal whole units (rows, or people with all their rows) to named parts (Algorithm 2, line 2).
+
+    The part of a unit never depends on its values, so that one changed unit changes one part. Under
+    replacement the number of units is public and the parts have exact sizes. Under add/remove exact
+    sizes would betray it, and an added unit would push another one across the cut; there each unit
+    is dealt by an independent draw.
 
     Parameters
     ----------
-    name : str
-        The column.
-    atoms : array of float
-        Ascending and distinct.
+    units : array of int
+        For each row the number of its unit, 0 to the number of units less one.
+    shares : mapping
+        Share of each part; they add up to one.
+
+    Returns
+    -------
+    dict
+        Row positions of each part, ascending.
 
     Examples
     --------
-    >>> Atoms("x", np.array([1.0, 2.0, 3.0])).places(np.array([2.0, 1.0, 2.0])).tolist()
-    [1, 0, 1]
+    >>> parts = split_rows(np.arange(6), {"histogram": 0.5, "copula": 0.5}, "replace-one",
+    ...                    np.random.default_rng(0))
+    >>> len(parts["histogram"]), len(parts["copula"])
+    (3, 3)
     """
+    n = int(units.max()) + 1
+    names = list(shares)
+    if neighbours == "add-remove":
+        dealt = rng.choice(len(names), size=n, p=[shares[name] for name in names])
+    else:
+        if n < len(names):
+            raise SettingError(
+                f"the table has {n} rows or people, too few to be split into "
+                f"{len(names)} parts ({', '.join(names)})"
+            )
+        cuts = np.rint(np.cumsum([shares[name] for name in names]) * n).astype(int)
+        # each part keeps at least one unit
+        for i in range(len(names)):
+            cuts[i] = min(max(cuts[i], i + 1), n - (len(names) - 1 - i))
+        dealt = np.empty(n, dtype=np.intp)
+        dealt[rng.permutation(n)] = np.searchsorted(cuts, np.arange(n), side="right")
+    return {name: np.flatnonzero(dealt[units] == i) for i, name in enumerate(names)}
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """Cell map from the number of a row to the atom that it equals; atoms ascend."""
 
     name: str
     atoms: FloatArray
@@ -46,16 +86,10 @@ class Atoms:
         return (len(self.atoms),)
 
     def cells(self, chunk: Chunk) -> NDArray[np.intp]:
-        """The atom of each row."""
-        return self.places(chunk.numbers[self.name])
-
-    def places(self, numbers: FloatArray) -> NDArray[np.intp]:
-        """The atom that each number equals; every number must be one."""
-        atoms = self.atoms
-        where = np.searchsorted(atoms, numbers)
-        if np.any(where == len(atoms)) or np.any(
-            atoms[np.minimum(where, len(atoms) - 1)] != numbers
-        ):
+        """The atom of each row; every number must be one."""
+        numbers = chunk.numbers[self.name]
+        where = np.searchsorted(self.atoms, numbers)
+        if np.any(self.atoms.take(where, mode="clip") != numbers):
             raise AssertionError("a number outside the histogram's domain")
         return where
 
@@ -89,24 +123,3 @@ class ThesisCalibration(Calibration):
         if self.gaussian:
             return analytic_scale(self.budget.epsilon, self.budget.delta, self.unit.l2)
         return self.unit.l1 / self.budget.epsilon
-
-
-def to_mass(noisy_counts: FloatArray) -> FloatArray:
-    """Turn noisy counts into a probability mass.
-
-    Negative counts become 0, as in the thesis. Where all noisy counts are 0
-    nothing was learnt, and the mass is uniform (the thesis does not say).
-
-    Examples
-    --------
-    >>> to_mass(np.array([3.0, -1.0, 1.0])).tolist()
-    [0.75, 0.0, 0.25]
-    >>> to_mass(np.array([-2.0, 0.0])).tolist()
-    [0.5, 0.5]
-    """
-    kept = np.maximum(noisy_counts, 0.0)
-    largest = kept.max()
-    if largest <= 0:
-        return np.full(len(kept), 1.0 / len(kept))
-    kept = kept / largest  # so that neither tiny nor huge counts break the sum
-    return np.asarray(kept / kept.sum())

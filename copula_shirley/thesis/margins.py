@@ -7,13 +7,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from copula_shirley.schema.domain import FloatArray
+from copula_shirley.errors import ArtefactError
+from copula_shirley.restoring import floats
+from copula_shirley.schema.domain import MISSING, FloatArray
+from copula_shirley.schema.schema import Column
 
 #: Pseudo-observations stay this far from 0 and 1, as vinecopulib keeps them.
 TRIM = 1e-10
+
+
+def to_mass(noisy_counts: FloatArray) -> FloatArray:
+    """Turn noisy counts into a probability mass.
+
+    Negative counts become 0, as in the thesis. Where all noisy counts are 0 nothing was learnt, and
+    the mass is uniform (the thesis does not say).
+
+    Examples
+    --------
+    >>> to_mass(np.array([3.0, -1.0, 1.0])).tolist()
+    [0.75, 0.0, 0.25]
+    >>> to_mass(np.array([-2.0, 0.0])).tolist()
+    [0.5, 0.5]
+    """
+    positive = np.maximum(noisy_counts, 0.0)
+    largest = positive.max()
+    if largest <= 0:
+        return np.full(len(positive), 1.0 / len(positive))
+    positive = positive / largest  # so that neither tiny nor huge counts break the sum
+    return np.asarray(positive / positive.sum())
 
 
 @dataclass(frozen=True)
@@ -34,25 +59,46 @@ class Margin:
 
     @classmethod
     def of(cls, atoms: FloatArray, mass: FloatArray) -> Margin:
-        """Build the margin; atoms of mass 0 take part in the CDF only."""
+        """The margin of a mass; atoms of mass 0 take part in the CDF only."""
         cumulative = np.minimum(np.cumsum(mass), 1.0)
         # rounding must not leave a sliver above the last atom that has mass
         cumulative[np.flatnonzero(mass)[-1] :] = 1.0
         return cls(np.asarray(atoms, dtype=float), cumulative)
+
+    @classmethod
+    def restored(cls, atoms: Any, cumulative: Any) -> Margin:
+        """A margin from the arrays of a file, if they are those of a distribution."""
+        atoms, cumulative = floats(atoms), floats(cumulative)
+        if atoms.ndim != 1 or not atoms.size or atoms.shape != cumulative.shape:
+            raise ArtefactError("a margin must have as many atoms as shares")
+        if np.any(np.diff(atoms) <= 0):
+            raise ArtefactError("the atoms of a margin must ascend")
+        if np.any(np.diff(cumulative) < 0) or cumulative[0] < 0 or cumulative[-1] != 1.0:
+            raise ArtefactError("the shares of a margin must rise to 1")
+        return cls(atoms, cumulative)
+
+    def check_inside(self, column: Column) -> None:
+        """Refuse a margin whose atoms are not all numbers of the column."""
+        cells = column.domain.cells()
+        known = self.atoms[self.atoms != MISSING]
+        first = cells.first[np.isfinite(cells.first)][0]
+        wrong = (known < first) | (known > cells.last[-1])
+        if cells.step:
+            wrong |= known != np.round(known)
+        if wrong.any() or (len(known) < len(self.atoms) and not column.missing):
+            raise ArtefactError(f"a margin of {column.name!r} lies outside its domain")
 
     @property
     def mass(self) -> FloatArray:
         """Probability of each atom."""
         return np.diff(self.cumulative, prepend=0.0)
 
-    def cdf(self, numbers: FloatArray) -> FloatArray:
-        """F(x); a value between atoms takes F of the atom below it, 0 below all."""
-        below = np.searchsorted(self.atoms, numbers, side="right")
-        return np.append(0.0, self.cumulative)[below]
+    def cdf(self, numbers: FloatArray, *, left: bool = False) -> FloatArray:
+        """F(x), or its limit F(x-) from the left.
 
-    def left_cdf(self, numbers: FloatArray) -> FloatArray:
-        """F(x-), the limit from the left."""
-        below = np.searchsorted(self.atoms, numbers, side="left")
+        A value between atoms takes F of the atom below it, 0 below all.
+        """
+        below = np.searchsorted(self.atoms, numbers, side="left" if left else "right")
         return np.append(0.0, self.cumulative)[below]
 
     def quantile(self, uniforms: FloatArray) -> FloatArray:
@@ -62,18 +108,14 @@ class Margin:
         return self.atoms[np.clip(where, first, len(self.atoms) - 1)]
 
 
-def pseudo_observations(numbers: FloatArray, margins: Sequence[Margin]) -> FloatArray:
-    """Apply F to each column of a matrix: u = F(x), kept inside (0, 1).
+def pseudo_observations(
+    numbers: FloatArray, margins: Sequence[Margin], *, left: bool = False
+) -> FloatArray:
+    """Apply F to each column of a matrix: u = F(x), or F(x-), kept inside (0, 1).
 
     The result is a deterministic function of raw rows: F is noisy, x is not.
     """
-    columns = [margin.cdf(numbers[:, j]) for j, margin in enumerate(margins)]
-    return np.clip(np.column_stack(columns), TRIM, 1 - TRIM)
-
-
-def left_limits(numbers: FloatArray, margins: Sequence[Margin]) -> FloatArray:
-    """F(x-) for each column of a matrix, for vines on discrete columns."""
-    columns = [margin.left_cdf(numbers[:, j]) for j, margin in enumerate(margins)]
+    columns = [margin.cdf(numbers[:, j], left=left) for j, margin in enumerate(margins)]
     return np.clip(np.column_stack(columns), TRIM, 1 - TRIM)
 
 

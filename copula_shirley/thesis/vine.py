@@ -13,8 +13,9 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 import pyvinecopulib as pv
 from pyvinecopulib.core import VinecopBase
@@ -23,6 +24,7 @@ from scipy.stats import norm
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files.plain_json import parse_json
 from copula_shirley.schema.domain import FloatArray
+from copula_shirley.settings import check_one_of, check_positive_whole
 from copula_shirley.trees import family_name
 
 Truncation = int | str | None
@@ -58,23 +60,12 @@ class VineSettings:
 
     def __post_init__(self) -> None:
         family_set(self.families)
-        if self.criterion not in CRITERIA:
-            raise SettingError(
-                f"criterion ({self.criterion!r}) must be one of {', '.join(CRITERIA)}"
-            )
-        if self.tree_criterion not in TREE_CRITERIA:
-            raise SettingError(
-                f"tree_criterion ({self.tree_criterion!r}) must be one of "
-                f"{', '.join(TREE_CRITERIA)}"
-            )
-        whole = isinstance(self.truncation, int) and not isinstance(self.truncation, bool)
-        if not (self.truncation in (None, "auto") or (whole and int(self.truncation or 0) > 0)):
-            raise SettingError(
-                f"truncation ({self.truncation!r}) must be a positive whole number of trees, "
-                "'auto', or None for no truncation"
-            )
-        if self.threads is not None and (not isinstance(self.threads, int) or self.threads < 1):
-            raise SettingError(f"threads ({self.threads!r}) must be a positive whole number")
+        check_one_of("criterion", self.criterion, CRITERIA)
+        check_one_of("tree_criterion", self.tree_criterion, TREE_CRITERIA)
+        if self.threads is not None:
+            check_positive_whole("threads", self.threads)
+        if self.truncation not in (None, "auto"):
+            check_positive_whole("truncation", self.truncation)
 
     @property
     def workers(self) -> int:
@@ -121,8 +112,7 @@ def fit_vine(
     left : array, shape (n, d), optional
         Left limits F(x-), needed where a column is discrete.
     discrete : sequence of bool, optional
-        Which columns are discrete; all are continuous by default, the
-        thesis' way.
+        Which columns are discrete; all are continuous by default, the thesis' way.
     progress : callable, optional
         Called with the name of the tree and the share of the trees done.
     """
@@ -135,18 +125,18 @@ def fit_vine(
     controls = pv.FitControlsVinecop(
         tree_criterion=settings.tree_criterion, trunc_lvl=selection.trees
     )
-    hosted = _HostedVine.from_data(
+    found = _Found.from_data(
         np.asfortranarray(data), controls, var_types=types, fit_level=selection.fit_level
     )
     vine = pv.Vinecop.from_structure(
-        structure=hosted.structure, pair_copulas=hosted.pairs, var_types=types
+        structure=found.structure, pair_copulas=found.pairs, var_types=types
     )
     if selection.truncated_at is not None:
         vine.truncate(selection.truncated_at)
     return vine
 
 
-class _HostedVine(VinecopBase[Any]):
+class _Found(VinecopBase[Any]):
     """Receives what pyvinecopulib's tree-by-tree selector found."""
 
     bicop_class = pv.Bicop
@@ -156,7 +146,6 @@ class _HostedVine(VinecopBase[Any]):
         self._bind_vine(structure, var_types=var_types)
 
     def get_pair_copula(self, tree: int, edge: int) -> Any:
-        """The pair copula of one edge."""
         return self.pairs[tree][edge]
 
 
@@ -167,9 +156,7 @@ class _Selection:
         self, settings: VineSettings, rows: int, columns: int, progress: Progress | None
     ) -> None:
         self.settings = settings
-        self.families = family_set(settings.families)
         self.rows = rows
-        self.columns = columns
         self.progress = progress
         self.truncated_at: int | None = None
         asked = settings.truncation
@@ -183,24 +170,21 @@ class _Selection:
             return [pv.Bicop() for _ in types]
         if self.progress:
             self.progress(f"vine tree {tree + 1} of {self.trees}", tree / self.trees)
+        known = family_set(self.settings.families), self.settings.criterion
         # the C++ fits release the interpreter lock, so threads run in parallel
         with ThreadPoolExecutor(self.settings.workers) as pool:
-            fits = list(pool.map(self._fit_pair, level, types))
+            fits = list(pool.map(lambda points, kind: fit_pair(points, *known, kind), level, types))
         pairs = [pair for pair, _ in fits]
         if self.settings.truncation == "auto" and self._no_gain(tree, fits):
             self.truncated_at = max(tree, 1)  # vinecopulib always keeps the first tree
             return pairs if tree == 0 else [pv.Bicop() for _ in types]
         return pairs
 
-    def _fit_pair(self, points: FloatArray, types: tuple[str, str]) -> tuple[pv.Bicop, float]:
-        """The best pair copula by the criterion, with its log-likelihood."""
-        return fit_pair(points, self.families, self.settings.criterion, types)
-
     def _no_gain(self, tree: int, fits: list[tuple[pv.Bicop, float]]) -> bool:
         """Whether this tree's part of mBICV (Nagler et al. 2019) is no gain.
 
-        The rule of vinecopulib's ``select_trunc_lvl``; the two were seen to
-        differ only in whether the last tree, a single edge, is kept.
+        The rule of vinecopulib's ``select_trunc_lvl``; the two were seen to differ only in whether
+        the last tree, a single edge, is kept.
         """
         fitted = [(p, loglik) for p, loglik in fits if p.family != pv.families.indep]
         prior = PSI0 ** (tree + 1)
@@ -219,18 +203,13 @@ def fit_pair(
 ) -> tuple[pv.Bicop, float]:
     """Select a pair copula as ``pyvinecopulib.Bicop.from_data`` does, but faster.
 
-    Each parametric family is fitted to the distinct points with their
-    frequencies as weights. pyvinecopulib scales weights to a mean of one, which
-    would weaken the likelihood against the penalty of a criterion; so the
-    criterion is computed here from the weighted log-likelihood. The
-    nonparametric family is fitted to the rows, because its bandwidth follows
-    from their number. With few repetitions pyvinecopulib does it all.
+    Returned are the pair copula and its log-likelihood over the rows.
 
-    Returns
-    -------
-    pair : Bicop
-    loglik : float
-        Its log-likelihood over the rows.
+    Each parametric family is fitted to the distinct points with their frequencies as weights.
+    pyvinecopulib scales weights to a mean of one, which would weaken the likelihood against the
+    penalty of a criterion; so the criterion is computed here from the weighted log-likelihood. The
+    nonparametric family is fitted to the rows, because its bandwidth follows from their number.
+    With few repetitions pyvinecopulib does it all.
     """
     rows = np.asfortranarray(points)
     distinct, weights = collapse(rows)
@@ -239,6 +218,7 @@ def fit_pair(
         pair = pv.Bicop.from_data(rows, controls, var_types=types)
         return pair, float(pair.loglik())
     weighted = pv.FitControlsBicop(weights=weights)
+    penalty = {"loglik": 0.0, "aic": 2.0, "bic": float(np.log(len(rows)))}[criterion]
     best, best_score, best_loglik = pv.Bicop(var_types=types), np.inf, 0.0
     for family, rotation in _candidates(distinct, weights, families):
         pair = pv.Bicop(family, rotation, var_types=types)
@@ -248,8 +228,8 @@ def fit_pair(
         else:
             pair.fit(distinct, weighted)
             loglik = float(weights @ np.log(pair.pdf(distinct)))
-        score = _criterion(criterion, loglik, pair.npars, len(rows))
-        if score < best_score:
+        score = penalty * pair.npars - 2 * loglik
+        if np.isfinite(loglik) and score < best_score:
             best, best_score, best_loglik = pair, score, loglik
     return best, best_loglik
 
@@ -259,12 +239,11 @@ def _candidates(
 ) -> list[tuple[Any, int]]:
     """Families and rotations to try, preselected by symmetry as in vinecopulib.
 
-    A family with one heavy tail is tried in the rotations that put it where the
-    correlation within a quadrant is larger.
+    A family with one heavy tail is tried in the rotations that put it where the correlation within
+    a quadrant is larger.
     """
     tau = float(pv.utils.wdm(distinct[:, 0], distinct[:, 1], "tau", weights))
-    first, second = _quadrant_correlations(distinct, weights, tau)
-    lean = first - second
+    lean = _quadrant_lean(distinct, weights, tau)
     candidates = []
     for family in families:
         if family in pv.families.rotationless:
@@ -280,20 +259,15 @@ def _candidates(
     return candidates
 
 
-def _quadrant_correlations(
-    distinct: FloatArray, weights: FloatArray, tau: float
-) -> tuple[float, float]:
-    """Correlation of normal scores within the two quadrants along the dependence."""
-    x, y = norm.ppf(distinct[:, 0]), norm.ppf(distinct[:, 1])
-    if tau > 0:
-        quadrants = (x > 0) & (y > 0), (x < 0) & (y < 0)
-    else:
-        quadrants = (x < 0) & (y > 0), (x > 0) & (y < 0)
+def _quadrant_lean(distinct: FloatArray, weights: FloatArray, tau: float) -> float:
+    """How much more normal scores correlate in one quadrant along the dependence than the other."""
+    x, y = norm.ppf(distinct[:, :2]).T
+    side = 1 if tau > 0 else -1
     first, second = (
         float(pv.utils.wdm(x[part], y[part], "cor", weights[part])) if part.any() else 0.0
-        for part in quadrants
+        for part in ((side * x > 0) & (y > 0), (side * x < 0) & (y < 0))
     )
-    return first, second
+    return first - second
 
 
 def collapse(points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -309,13 +283,6 @@ def collapse(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     starts = np.flatnonzero(np.append(True, np.any(ordered[1:] != ordered[:-1], axis=1)))
     weights = np.diff(np.append(starts, len(points))).astype(float)
     return np.asfortranarray(ordered[starts]), weights
-
-
-def _criterion(name: str, loglik: float, parameters: float, rows: int) -> float:
-    if not np.isfinite(loglik):
-        return np.inf
-    penalty = {"loglik": 0.0, "aic": 2.0, "bic": float(np.log(rows))}[name]
-    return -2 * loglik + penalty * parameters
 
 
 def sample_vine(
@@ -345,74 +312,76 @@ def vine_to_json(vine: pv.Vinecop) -> str:
     return json.dumps(entry)
 
 
-def vine_from_json(text: Any) -> pv.Vinecop:
+def vine_from_json(text: str) -> pv.Vinecop:
     """The vine that ``vine_to_json`` wrote.
 
-    The library believes what it reads, and a wrong size ends the whole process; so the shape is
-    checked here, number by number.
+    The library believes what it reads, and a wrong size ends the whole process; so types and shapes
+    are checked here, number by number. It checks the bounds of parameters itself.
     """
-    entry = parse_json(text.encode()) if isinstance(text, str) else None
-    if not _is_vine(entry):
+    entry = msgspec.convert(parse_json(text.encode()), _Vine)
+    array, d, pairs = entry.structure.array, entry.structure.array.d, entry.pairs or {}
+    trees = [pairs[f"tree{i}"] for i in range(array.t)]
+    right = (
+        array.t < d
+        and sorted(entry.structure.order) == list(range(1, d + 1))
+        and [len(row) for row in array.data] == [d - 1 - i for i in range(array.t)]
+        and all(1 <= v <= d for row in array.data for v in row)
+        and len(pairs) == array.t
+        and all(set(tree) == {f"pc{j}" for j in range(d - 1 - i)} for i, tree in enumerate(trees))
+        and len(entry.var_types) == d
+        and all(pair.fits() for tree in trees for pair in tree.values())
+    )
+    if not right:
         raise ArtefactError("its vine cannot be one")
     return pv.Vinecop.from_json(text)
 
 
-def _is_vine(entry: Any) -> bool:
-    try:
-        array = entry["structure"]["array"]
-        d, trees = array["d"], array["t"]
-        numbers = (entry["loglik"], entry["nobs_"], entry["threshold"])
-        if type(d) is not int or type(trees) is not int or not all(map(_is_number, numbers)):
-            return False
-        if not 1 <= d <= 2**15 or not 0 <= trees <= max(d - 1, 0):
-            return False
-        order = entry["structure"]["order"]
-        if any(type(v) is not int for v in order) or sorted(order) != list(range(1, d + 1)):
-            return False
-        if len(array["data"]) != trees or entry["nobs_"] != 0:
-            return False
-        for tree, row in enumerate(array["data"]):
-            if len(row) != d - 1 - tree or not all(type(v) is int and 1 <= v <= d for v in row):
-                return False
-        pairs = entry["pair copulas"] or {}
-        if set(pairs) != {f"tree{i}" for i in range(trees)}:
-            return False
-        types = entry["var_types"]
-        return (
-            _are_types(types, d)
-            and all(
-                set(tree) == {f"pc{j}" for j in range(d - 1 - int(name[4:]))}
-                for name, tree in pairs.items()
-            )
-            and all(_is_pair(pair) for tree in pairs.values() for pair in tree.values())
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return False
+VariableType = Literal["c", "d"]
 
 
-def _is_pair(pair: dict[str, Any]) -> bool:
-    """Whether this can be a pair copula; the library checks the bounds of its parameters."""
-    if pair["fam"] not in PAIR_PARAMETERS or pair["rot"] not in (0, 90, 180, 270):
-        return False
-    shape, data = pair["par"]["shape"], pair["par"]["data"] or []
-    return (
-        type(pair["rot"]) is int
-        and tuple(shape) == PAIR_PARAMETERS[pair["fam"]]
-        and all(type(size) is int for size in shape)
-        and len(data) == shape[0] * shape[1]
-        and all(map(_is_number, data))
-        and all(_is_number(pair[key]) for key in ("ll", "nobs", "npars"))
-        and _are_types(pair["vt"], 2)
-        and (pair["fam"] != "TLL" or all(value >= 0 for value in data))
-    )
+class _Parameters(msgspec.Struct):
+    shape: tuple[int, int]
+    data: list[float] | None
 
 
-def _are_types(types: Any, count: int) -> bool:
-    return isinstance(types, list) and len(types) == count and all(t in ("c", "d") for t in types)
+class _Pair(msgspec.Struct):
+    """A pair copula in JSON, under the short names of vinecopulib."""
+
+    fam: str
+    rot: Literal[0, 90, 180, 270]
+    par: _Parameters
+    vt: tuple[VariableType, VariableType]
+    ll: float
+    nobs: float
+    npars: float
+
+    def fits(self) -> bool:
+        """Whether it has as many parameters as its family; a grid of densities is not negative."""
+        data, (rows, columns) = self.par.data or [], self.par.shape
+        known = PAIR_PARAMETERS.get(self.fam) == (rows, columns) and len(data) == rows * columns
+        return known and (self.fam != "TLL" or min(data) >= 0)
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
+class _Array(msgspec.Struct):
+    """A triangular array with a row of variables for each tree."""
+
+    d: Annotated[int, msgspec.Meta(ge=1, le=2**15)]
+    t: Annotated[int, msgspec.Meta(ge=0)]
+    data: list[list[int]]
+
+
+class _Structure(msgspec.Struct):
+    order: list[int]
+    array: _Array
+
+
+class _Vine(msgspec.Struct):
+    structure: _Structure
+    pairs: dict[str, dict[str, _Pair]] | None = msgspec.field(name="pair copulas")
+    var_types: list[VariableType]
+    loglik: float
+    nobs_: Literal[0]
+    threshold: float
 
 
 def _parameters(family: Any) -> tuple[str, tuple[int, int]]:
