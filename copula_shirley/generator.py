@@ -94,6 +94,8 @@ class Generator(Settings, ABC):
     _busy: bool = False
     #: Told by a reservation just before it fits; true for that one fit.
     _reserved: bool = False
+    #: The table that was admitted last, its schema and ``on_unknown``; forgotten by the next fit.
+    _admitted: tuple[pd.DataFrame, Schema, Any] | None = None
     #: As it was read from a file.
     _card: dict[str, Any] | None = None
     #: Versions of what made a model that has no card.
@@ -138,7 +140,25 @@ class Generator(Settings, ABC):
         self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
     ) -> tuple[pd.DataFrame, Schema, Ledger]:
         """The table on its domain, the domain, and the ledger of this fit."""
-        return schema.validate(table, on_unknown=self.on_unknown), schema, self._open_ledger(schema)
+        return self.admit(table, schema), schema, self._open_ledger(schema)
+
+    def admit(
+        self, table: pd.DataFrame, schema: Schema, *, show_values: bool = False
+    ) -> pd.DataFrame:
+        """The table on the declared part of its domain, or one error before anything is spent.
+
+        A fit of what came back to the same schema, if it is the next one, does not look again.
+        """
+        known = self._admitted
+        if known is not None and known[0] is table and known[1:] == (schema, self.on_unknown):
+            return table
+        bought = self._to_buy(schema)
+        names = [name for name in schema.names if name not in bought]
+        table = schema.validate(
+            table, on_unknown=self.on_unknown, show_values=show_values, names=names
+        )
+        self._admitted = table, schema, self.on_unknown
+        return table
 
     def _to_buy(self, schema: Schema) -> tuple[str, ...]:
         """Names of the columns whose bounds or categories a fit buys with its budget."""
@@ -274,7 +294,7 @@ class Generator(Settings, ABC):
         try:
             yield
         finally:
-            self._busy = False
+            self._busy, self._admitted = False, None
 
     def _fitted(self, table: pd.DataFrame, schema: Schema | None, report: Progress) -> Self:
         report("validate", 0.0)
@@ -285,6 +305,8 @@ class Generator(Settings, ABC):
         self._check_bought(schema)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
         whole, table = table, schema.without_left_out(table)
+        if self._admitted is not None and self._admitted[0] is whole:
+            self._admitted = table, *self._admitted[1:]
         bought = self._to_buy(schema)
         table, schema, ledger = self._enter(table, schema, fit_rng)
         ledger.domains = {column.name: column.provenance for column in schema}

@@ -168,8 +168,7 @@ def draft(
     table = read_table(data, missing=missing)
     schema = Schema.draft(table, person=person)
     if output is not None:
-        with atomic_path(output) as partial:
-            partial.write_text(schema.to_yaml(), encoding="utf-8")
+        schema.write(output)
     return schema, draft_notes(table, schema)
 
 
@@ -369,13 +368,7 @@ def _fit_table(order: Order, fit_to: Callable[..., Generator], progress: Progres
         schema = Schema.draft(table)
         generator._check_settings(schema)
         notes = draft_notes(table, schema)
-    known = tuple(c for c in schema if c.name not in generator._to_buy(schema))
-    if known:
-        schema.check_columns(table)
-        part = replace(schema, columns=known, left_out=())
-        kept = [c.name for c in known] + ([part.person] if part.person else [])
-        on_unknown = generator.on_unknown
-        part.validate(table[kept], on_unknown=on_unknown, show_values=order.show_values)
+    table = generator.admit(table, schema, show_values=order.show_values)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
         fit_to(table, schema, progress=lambda stage, share: progress(f"fit: {stage}", share))

@@ -213,22 +213,14 @@ class PrivateVine(Generator):
     ) -> tuple[pd.DataFrame, Schema, Ledger]:
         """The table on its domain, which is bought where it was not declared."""
         stored = self._storages(schema)
-        bought = tuple(stored)
         self._check_delta(stored)
-        if not bought:
-            table, schema, ledger = super()._enter(table, schema, rng)
-        else:
-            schema.check_columns(table)
-            table = schema.bound_people(table, self.on_unknown)
-            known = [name for name in schema.names if name not in bought]
-            table = schema.fitting(table, known, self.on_unknown)
-            ledger = self._open_ledger(schema)
+        table, schema, ledger = super()._enter(table, schema, rng)
         # nothing was refused: only now what an earlier fit left may go
         self._forget()
         seeded = rng.spawn(1)[0] if self.random_state is not None else rng
         self._source = None if self.epsilon is None else self.noise_source(seeded)
         self._written, self._stored = Transcript(), stored
-        if not bought:
+        if not stored:
             return table, schema, ledger
         raw = raw_rows(table, stored, schema)
         noise = self._noise(schema)

@@ -31,10 +31,9 @@ KINDS: dict[str, type[Kind]] = {
 PROVENANCES = ("declared", "drafted", "private")
 #: Fields of every column, about where its domain came from.
 REMARKS = ("provenance", "source", "draft")
-#: Letters of the name of a column: a longer one would push a label off the screen.
-LONGEST_NAME = 200
-#: Letters of a ``source`` or of the reason why a column is left out.
-LONGEST_REMARK = 200
+#: Letters of a column's name, and of a ``source`` or the reason why a column is left out: longer
+#: ones would push a label off the screen.
+LONGEST_NAME = LONGEST_REMARK = 200
 #: Hexadecimal digits of the digest of drafted values: it tells a draft from another, no secret.
 DRAFT_DIGITS = 16
 
@@ -126,6 +125,31 @@ class Column:
         """What the column's kind makes of its domain: how values are read, checked, counted."""
         return KINDS[self.kind](self)
 
+    def _check_texts(self) -> None:
+        """Refuse values that would steer the terminal on which they are shown."""
+        for field in ("categories", "other", "format", "resolution"):
+            value = getattr(self, field)
+            for text in value if isinstance(value, tuple) else (value,):
+                odd = odd_character(text, spaces=True) if isinstance(text, str) else None
+                if odd:
+                    raise SchemaError(
+                        f"column {self.name!r}: {field} ({text!a:.120}) must hold no control "
+                        f"character but tabs and line ends, not {odd}"
+                    )
+
+    def _check_only_known_fields(self) -> None:
+        """Refuse fields of other kinds and, in an open column, all that belongs to a domain."""
+        known = {"name", "kind", "missing", *REMARKS, *self.domain.fields}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is field.default or value == field.default:
+                continue
+            if field.name not in known:
+                raise self.error(field.name, value, f"does not apply to kind {self.kind}")
+            if self.open and field.name in ("ordered", "other", "resolution", "cells", "special"):
+                rule = "must be left out where bounds and categories are"
+                raise self.error(field.name, value, rule)
+
     def _check_draft(self) -> None:
         """Refuse a draft that nobody reviewed but for its mark; forget the digest of another.
 
@@ -158,32 +182,7 @@ class Column:
         """The error of one field: its value and what would be right."""
         return SchemaError(f"column {shown(self.name)}: {field} ({shown(value)}) {rule}")
 
-    def _check_texts(self) -> None:
-        """Refuse values that would steer the terminal on which they are shown."""
-        for field in ("categories", "other", "format", "resolution"):
-            value = getattr(self, field)
-            for text in value if isinstance(value, tuple) else (value,):
-                odd = odd_character(text, spaces=True) if isinstance(text, str) else None
-                if odd:
-                    raise SchemaError(
-                        f"column {self.name!r}: {field} ({text!a:.120}) must hold no control "
-                        f"character but tabs and line ends, not {odd}"
-                    )
-
-    def _check_only_known_fields(self) -> None:
-        """Refuse fields of other kinds and, in an open column, all that belongs to a domain."""
-        known = {"name", "kind", "missing", *REMARKS, *self.domain.fields}
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if value is field.default or value == field.default:
-                continue
-            if field.name not in known:
-                raise self.error(field.name, value, f"does not apply to kind {self.kind}")
-            if self.open and field.name in ("ordered", "other", "resolution", "cells", "special"):
-                rule = "must be left out where bounds and categories are"
-                raise self.error(field.name, value, rule)
-
-    # -- what others ask ------------------------------------------------------------
+    # -- what others ask: see ``Kind`` ------------------------------------------------
 
     @property
     def open(self) -> bool:
@@ -192,27 +191,22 @@ class Column:
 
     @property
     def nominal(self) -> bool:
-        """Whether the values have no order of their own and need an encoder."""
         return self.domain.is_nominal
 
     @property
     def is_listed(self) -> bool:
-        """Whether the values are a closed list: categories, or true and false."""
         return self.domain.is_listed
 
     @property
     def is_ordered(self) -> bool:
-        """Whether intervals of values mean something."""
         return self.domain.is_ordered
 
     @property
     def is_number(self) -> bool:
-        """Whether the values are numbers; dates are none."""
         return self.domain.is_number
 
     @property
     def is_whole(self) -> bool:
-        """Whether the values are whole numbers."""
         return self.domain.is_whole
 
     @property
@@ -223,16 +217,15 @@ class Column:
     # -- YAML -----------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field that differs from its default, without the name."""
-        entry: dict[str, Any] = {"kind": self.kind}
-        for field in dataclasses.fields(self):
+        """Every field that differs from its default, without the name; remarks stand last."""
+        fields = sorted(dataclasses.fields(self)[1:], key=lambda field: field.name in REMARKS)
+        entry: dict[str, Any] = {}
+        for field in fields:
             value = getattr(self, field.name)
-            if field.name in ("name", "kind", *REMARKS) or value == field.default:
-                continue
-            several = isinstance(value, tuple)
-            entry[field.name] = [plain(v) for v in value] if several else plain(value)
-        remarks = {field: getattr(self, field) for field in REMARKS}
-        return {**entry, **{k: v for k, v in remarks.items() if v is not None}}
+            if value != field.default or field.name == "provenance":
+                several = isinstance(value, tuple)
+                entry[field.name] = [plain(v) for v in value] if several else plain(value)
+        return entry
 
     @classmethod
     def from_dict(cls, name: str, entry: Any) -> Column:
@@ -274,17 +267,29 @@ class LeftOut:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or not is_text(self.name):
             raise SchemaError(f"left_out: column name ({shown(self.name)}) must be a text")
-        check_remark(f"left_out: column {shown(self.name)}: reason", self.reason)
+        what = f"left_out: column {shown(self.name)}"
+        check_remark(f"{what}: reason", self.reason)
         if self.replace not in ("drop", "id"):
-            raise SchemaError(
-                f"left_out: column {shown(self.name)}: replace ({shown(self.replace)}) must be "
-                "drop or id"
-            )
+            raise SchemaError(f"{what}: replace ({shown(self.replace)}) must be drop or id")
         if self.provenance not in ("declared", "drafted"):
+            rule = "must be declared or drafted"
+            raise SchemaError(f"{what}: provenance ({shown(self.provenance)}) {rule}")
+
+    @classmethod
+    def from_dict(cls, entry: Any) -> tuple[LeftOut, ...]:
+        """The left-out columns of a schema file."""
+        known = {"reason", "replace", "provenance"}
+        abouts = entry.values() if isinstance(entry, Mapping) else [entry]
+        if any(a is not None and not (isinstance(a, Mapping) and {*a} <= known) for a in abouts):
             raise SchemaError(
-                f"left_out: column {shown(self.name)}: provenance ({shown(self.provenance)}) "
-                "must be declared or drafted"
+                f"left_out ({shown(entry)}) must be a mapping of columns to reason, replace and "
+                "provenance"
             )
+        given = {name: about or {} for name, about in (entry or {}).items()}
+        return tuple(
+            cls(str(name), **{k: v for k, v in about.items() if v is not None})
+            for name, about in given.items()
+        )
 
 
 def check_remark(what: str, text: Any) -> None:

@@ -1,10 +1,10 @@
 """The public description of a table: names, kinds and domains of its columns.
 
-A schema is *public*: it must be written from documentation, not from the rows.
-``Schema.draft`` writes a first version from a table for a curator to review;
-each of its entries is marked ``provenance: drafted`` and the mark travels to
-the privacy ledger, because a bound read off the data is a fact about the data.
-Columns that look like identifiers are left out (``copula_shirley.schema.identifiers``).
+A schema is *public*: it must be written from documentation, not from the rows. ``Schema.draft``
+writes a first version from a table for a curator to review; each of its entries is marked
+``provenance: drafted`` and the mark travels to the privacy ledger, because a bound read off the
+data is a fact about the data. Columns that look like identifiers are left out
+(``copula_shirley.schema.identifiers``).
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import pandas as pd
 import yaml
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.files.atomic import read_text
+from copula_shirley.files.atomic import atomic_path, read_text
 from copula_shirley.files.strict_yaml import LARGEST_YAML, load_yaml
 from copula_shirley.files.texts import shown
 from copula_shirley.schema import domain
 from copula_shirley.schema.column import Column, LeftOut, check_name, check_remark
 from copula_shirley.schema.draft import DRAFT_NOTE, draft_column
+from copula_shirley.schema.json_schema import json_schema
 from copula_shirley.schema.values import INEXACT, number_of
 
 __all__ = ["Column", "LeftOut", "OnUnknown", "Schema", "check_table"]
@@ -81,19 +82,13 @@ class Schema:
         object.__setattr__(self, "left_out", tuple(self.left_out))
         if not self.columns:
             raise SchemaError("columns ([]) must describe at least one column")
+        if len(self.columns) > MOST_COLUMNS:
+            raise SchemaError(f"columns ({len(self.columns):,}) must be at most {MOST_COLUMNS:,}")
         names = self.names
         if len(set(names)) != len(names):
             twice = next(n for n in names if names.count(n) > 1)
             raise SchemaError(f"column {twice!r} is described twice")
-        if self.person is not None:
-            check_name("person column", self.person)
-        if len(names) > MOST_COLUMNS:
-            raise SchemaError(f"columns ({len(names):,}) must be at most {MOST_COLUMNS:,}")
         self._check_cells()
-        if self.person in names:
-            raise SchemaError(
-                f"person column ({self.person!r}) must not be described among the columns"
-            )
         outside = [left.name for left in self.left_out]
         for name in outside:
             if name in names or name == self.person or outside.count(name) > 1:
@@ -101,6 +96,15 @@ class Schema:
                     f"left_out: column {name!r} must be named once in the schema: among the "
                     "columns, as the person column, or here"
                 )
+        self._check_person()
+
+    def _check_person(self) -> None:
+        if self.person is not None:
+            check_name("person column", self.person)
+        if self.person in self.names:
+            raise SchemaError(
+                f"person column ({self.person!r}) must not be described among the columns"
+            )
         if type(self.max_rows) is not int or not 1 <= self.max_rows <= MOST_ROWS_EACH:
             rule = f"must be a whole number from 1 to {MOST_ROWS_EACH:,}"
             raise SchemaError(f"max_rows ({shown(self.max_rows)}) {rule}")
@@ -109,9 +113,6 @@ class Schema:
                 f"person provenance ({self.person_provenance!r}) must be declared or drafted"
             )
         check_remark("person: source", self.person_source)
-        self._check_person_draft()
-
-    def _check_person_draft(self) -> None:
         drafted = self.person is not None and self.person_provenance == "drafted"
         known = drafted or self.person_draft == self.max_rows
         object.__setattr__(self, "person_draft", self.max_rows if known else None)
@@ -143,6 +144,11 @@ class Schema:
         """Names of the columns whose domain was read from the data."""
         return tuple(c.name for c in self.columns if c.provenance == "drafted")
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Names of the left-out columns that are replaced by consecutive numbers."""
+        return tuple(left.name for left in self.left_out if left.replace == "id")
+
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
             if column.name == name:
@@ -158,38 +164,31 @@ class Schema:
     # -- tables -----------------------------------------------------------------
 
     def validate(
-        self, table: pd.DataFrame, *, on_unknown: OnUnknown = "refuse", show_values: bool = False
+        self,
+        table: pd.DataFrame,
+        *,
+        on_unknown: OnUnknown = "refuse",
+        show_values: bool = False,
+        names: Iterable[str] | None = None,
     ) -> pd.DataFrame:
         """Return the table if it fits, else raise one error; never repairs.
 
         ``on_unknown="clip"`` maps what is outside the domain to the nearest
         bound or to the declared ``other`` category, and keeps the first
         ``max_rows`` rows of each person. Each rule depends on the row (or the
-        person) alone, so neighbouring tables stay neighbours.
+        person) alone, so neighbouring tables stay neighbours. Values that a draft did not list
+        count as its ``other`` category in any case: its list is known to lack some.
 
         Messages name the column and what is allowed; they quote values only
-        with ``show_values``, since a value is private.
+        with ``show_values``, since a value is private. With ``names`` the values of these columns
+        alone are looked at.
         """
         if on_unknown not in ("refuse", "clip"):
             raise SchemaError(f"on_unknown ({on_unknown!r}) must be refuse or clip")
-        self.check_columns(table)
-        table = self.bound_people(table, on_unknown)
-        return self.fitting(table, self.names, on_unknown, show_values)
-
-    def fitting(
-        self,
-        table: pd.DataFrame,
-        names: Iterable[str],
-        on_unknown: OnUnknown,
-        show_values: bool = False,
-    ) -> pd.DataFrame:
-        """The table if the values of the columns of these names fit, clipped where asked.
-
-        Values that a draft did not list count as its ``other`` category in any case: its list is
-        known to lack some (see ``draft``).
-        """
+        self._check_columns(table)
+        table = self._bound_people(table, on_unknown)
         clipped: dict[str, pd.Series] = {}
-        for name in names:
+        for name in self.names if names is None else names:
             column, series, failed = self[name], table[name], ""
             clips = on_unknown == "clip" or (column.provenance == "drafted" and column.other)
             try:
@@ -211,7 +210,7 @@ class Schema:
         """The table with values off the domain at the nearest bound, or ``other``."""
         return table.assign(**{n: self[n].domain.clip(table[n]) for n in names if n in table})
 
-    def check_columns(self, table: pd.DataFrame) -> None:
+    def _check_columns(self, table: pd.DataFrame) -> None:
         """Refuse what is no table with just the columns of the schema."""
         check_table(table)
         wanted = [*self.names, *([self.person] if self.person else [])]
@@ -238,14 +237,8 @@ class Schema:
 
     def synthetic_names(self, table: pd.DataFrame) -> list[str]:
         """Names of the columns of a synthetic table, in the order of this one."""
-        ids = self.ids
-        kept = [str(name) for name in table.columns if name in (*self.names, *ids)]
-        return [*kept, *(name for name in ids if name not in kept)]
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Names of the left-out columns that are replaced by consecutive numbers."""
-        return tuple(left.name for left in self.left_out if left.replace == "id")
+        kept = [str(name) for name in table.columns if name in (*self.names, *self.ids)]
+        return [*kept, *(name for name in self.ids if name not in kept)]
 
     def people(self, table: pd.DataFrame) -> np.ndarray[Any, Any]:
         """A number for the person of each row, or for each row where no person is named.
@@ -269,7 +262,7 @@ class Schema:
             found.append(known.setdefault(key, len(known)))
         return np.array(found, dtype=np.intp)
 
-    def bound_people(self, table: pd.DataFrame, on_unknown: OnUnknown) -> pd.DataFrame:
+    def _bound_people(self, table: pd.DataFrame, on_unknown: OnUnknown) -> pd.DataFrame:
         """The table with at most ``max_rows`` rows of each person, or one error."""
         if self.person is None:
             return table
@@ -284,6 +277,8 @@ class Schema:
                 "on_unknown='clip' (--on-unknown clip)"
             )
         return table
+
+    # -- other ways to a schema ---------------------------------------------------
 
     @classmethod
     def draft(
@@ -332,19 +327,20 @@ class Schema:
         columns = (Column(name, kind, provenance="private") for name, kind in kinds.items())
         return cls(tuple(columns), person, max_rows)
 
-    # -- YAML -------------------------------------------------------------------
+    # -- files and pictures -------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain lists and mappings."""
         entry: dict[str, Any] = {"format": FORMAT}
         if self.person is not None:
-            entry["person"] = {
+            person = {
                 "column": self.person,
                 "max_rows": self.max_rows,
                 "provenance": self.person_provenance,
+                "source": self.person_source,
+                "draft": self.person_draft,
             }
-            remarks = {"source": self.person_source, "draft": self.person_draft}
-            entry["person"] |= {k: v for k, v in remarks.items() if v is not None}
+            entry["person"] = {k: v for k, v in person.items() if v is not None}
         if self.left_out:
             entry["left_out"] = {
                 left.name: {k: v for k, v in vars(left).items() if k != "name" and v is not None}
@@ -363,7 +359,7 @@ class Schema:
         if entry.get("format", FORMAT) != FORMAT:
             raise SchemaError(f"schema format ({shown(entry['format'])}) must be {FORMAT}")
         columns = tuple(Column.from_dict(str(k), v) for k, v in entry["columns"].items())
-        left = _left_out(entry.get("left_out"))
+        left = LeftOut.from_dict(entry.get("left_out"))
         person = entry.get("person")
         if person is None:
             return cls(columns, left_out=left)
@@ -372,12 +368,11 @@ class Schema:
             raise SchemaError(f"person ({shown(person)}) must have the entries column and max_rows")
         if not isinstance(person.get("column"), str | int):
             raise SchemaError("person must name its column")
-        provenance = str(person.get("provenance", "declared"))
         return cls(
             columns,
             str(person.get("column")),
             person.get("max_rows", 1),
-            provenance,
+            str(person.get("provenance", "declared")),
             left,
             person.get("source"),
             person.get("draft"),
@@ -404,25 +399,37 @@ class Schema:
         """Read a schema from a YAML file."""
         return cls.from_yaml(read_text(path, LARGEST_YAML, SchemaError, "schema file"))
 
+    def write(self, path: str | Path) -> None:
+        """Write the schema to a YAML file, whole or not at all."""
+        with atomic_path(path) as partial:
+            partial.write_text(self.to_yaml(), encoding="utf-8")
 
-def _left_out(entry: Any) -> tuple[LeftOut, ...]:
-    """The left-out columns of a schema file."""
-    if entry is None:
-        return ()
-    fits = isinstance(entry, Mapping) and all(
-        about is None
-        or (isinstance(about, Mapping) and not set(about) - {"reason", "replace", "provenance"})
-        for about in entry.values()
-    )
-    if not fits:
-        raise SchemaError(
-            f"left_out ({shown(entry)}) must be a mapping of columns to reason, replace and "
-            "provenance"
-        )
-    return tuple(
-        LeftOut(str(name), **{k: v for k, v in (about or {}).items() if v is not None})
-        for name, about in entry.items()
-    )
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """What a schema file may hold, as JSON Schema, with which editors complete and check it.
+
+        ``python -m copula_shirley.schema`` prints it.
+        """
+        return json_schema()
+
+    def to_frame(self) -> pd.DataFrame:
+        """A line for each column: its kind, its domain in words, and where that is known from."""
+        lines = [
+            {
+                "column": column.name,
+                "kind": column.kind,
+                "domain": "to be bought" if column.open else column.domain.words,
+                "missing": column.missing,
+                "cells": None if column.open else column.size,
+                "provenance": column.provenance,
+                "source": column.source,
+            }
+            for column in self
+        ]
+        return pd.DataFrame(lines).astype({"cells": "Int64"}).set_index("column")
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(na_rep=""))
 
 
 def check_table(table: Any) -> None:

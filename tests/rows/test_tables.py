@@ -5,6 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +17,20 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import PEOPLE, people
 
 from copula_shirley.errors import SchemaError
+from copula_shirley.generator import find_generator
+from copula_shirley.privacy.ledger import Budget
+from copula_shirley.publish.releases import ReleaseLedger
 from copula_shirley.rows import tables as module
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import write_table
-from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.kind import Kind
+from copula_shirley.schema.schema import Column, LeftOut, Schema
 
 SECRET = "quarry4711"
 
@@ -166,20 +176,65 @@ def test_whole_numbers_with_gaps_stay_whole(tmp_path: Path) -> None:
 # -- one parse, in blocks ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("schema", [None, SCHEMA], ids=["drafted", "declared"])
-def test_a_file_is_opened_once(tmp_path: Path, schema: Schema | None) -> None:
-    path, opened = file(tmp_path, TEXT), []
-    opening.append(lambda name: opened.append(name) if name == str(path) else None)
-    try:
-        read_table(path, schema)
-    finally:
-        opening.clear()
-    assert opened == [str(path)]
-
-
-#: Asked while a file is opened; an audit hook cannot be taken away.
+#: Told the name of every file that is opened; an audit hook cannot be taken away.
 opening: list[Any] = []
 sys.addaudithook(lambda event, about: [tell(str(about[0])) for tell in opening * (event == "open")])
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """How often each file is opened, and how often tables are validated and values checked."""
+    counts: Counter[str] = Counter()
+
+    def count(owner: type, name: str) -> None:
+        true = getattr(owner, name)
+
+        def counting(self: Any, *args: Any, **options: Any) -> Any:
+            counts[f"{owner.__name__}.{name}"] += 1
+            return true(self, *args, **options)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    for owner, name in ((Schema, "validate"), (Schema, "people"), (Kind, "check")):
+        count(owner, name)
+    opening.append(lambda name: counts.update([Path(name).name]))
+    try:
+        yield counts
+    finally:
+        opening.clear()
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--releases", "cap.json"), ("--show-values",), ("--domain", "measured")]
+)
+def test_synthesize_opens_and_validates_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    people(100).assign(who=range(100), email="x").to_csv(tmp_path / "t.csv", index=False)
+    columns = [replace(PEOPLE["age"]), PEOPLE["job"], PEOPLE["income"]]
+    if "--domain" in options:
+        columns[1] = Column("job", "categorical", provenance="private")
+    left = tuple(LeftOut(n, replace="id") for n in (*PEOPLE.names[3:], "email"))
+    Schema(tuple(columns), "who", left_out=left).write(tmp_path / "s.yaml")
+    ReleaseLedger.new(tmp_path / "cap.json", Budget(9, 1e-6), unit="person")
+    words = ("synthesize", "t.csv", "--schema", "s.yaml", "-o", "out.csv", *options)
+    with counted(monkeypatch) as counts:
+        outcome = run(*words, folder=tmp_path)
+    assert outcome.code == 0, outcome.err
+    checked = 2 if "--domain" in options else 3
+    assert counts["t.csv"] == counts["s.yaml"] == counts["Schema.validate"] == 1
+    assert counts["Kind.check"] == checked
+    assert counts["Schema.people"] == 2  # to bound each person's rows, and to hold them
+
+
+def test_what_was_admitted_is_not_admitted_to_another_schema() -> None:
+    table, schema = people(50)[["age"]], Schema((PEOPLE["age"],))
+    model = find_generator("dp-histogram")()
+    admitted = model.admit(table, schema)
+    narrow = Schema((replace(PEOPLE["age"], maximum=19),))
+    with pytest.raises(SchemaError, match="outside"):
+        model.fit(admitted, narrow)
+    assert model._admitted is None  # no row stays in a model
 
 
 @pytest.mark.parametrize("letters", [1, 2, 3, 7])

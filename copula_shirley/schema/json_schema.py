@@ -1,0 +1,73 @@
+"""What a schema file may hold, as JSON Schema for editors; made from the kinds of columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from copula_shirley.schema.column import KINDS, LONGEST_REMARK, PROVENANCES
+
+SOURCE = {"type": "string", "minLength": 1, "maxLength": LONGEST_REMARK}
+#: Of every column, whatever its kind.
+SHARED: dict[str, Any] = {
+    "missing": {"type": "boolean", "description": "values may be missing"},
+    "provenance": {"enum": list(PROVENANCES), "description": "where the domain is known from"},
+    "source": {**SOURCE, "description": "such as: codebook 2019, p. 4"},
+    "draft": {"type": "string", "description": "digest of drafted values; leave it as it is"},
+}
+WHO_SAYS = {"enum": ["declared", "drafted"]}
+
+
+def json_schema() -> dict[str, Any]:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "schema of copula-shirley: the public description of a table",
+        **_object(
+            {
+                "format": {"const": 1},
+                "person": _object(
+                    {
+                        "column": {"type": ["string", "integer"]},
+                        "max_rows": {"type": "integer", "minimum": 1},
+                        "provenance": WHO_SAYS,
+                        "source": SOURCE,
+                        "draft": {"type": "integer"},
+                    },
+                    "column",
+                ),
+                "left_out": _each(
+                    {
+                        "type": ["object", "null"],
+                        "properties": {
+                            "reason": SOURCE,
+                            "replace": {"enum": ["drop", "id"]},
+                            "provenance": WHO_SAYS,
+                        },
+                        "additionalProperties": False,
+                    }
+                ),
+                "columns": {**_each({"oneOf": list(map(_column, KINDS))}), "minProperties": 1},
+            },
+            "columns",
+        ),
+    }
+
+
+def _column(kind: str) -> dict[str, Any]:
+    """An entry of ``columns``; without a domain it must not be called declared."""
+    fields = {"kind": {"const": kind}, **KINDS[kind].fields, **SHARED}
+    to_buy = {"properties": {"provenance": {"enum": ["private", "drafted"]}}}
+    closed = {"required": list(KINDS[kind].least)}
+    return _object(fields, "kind") | {"anyOf": [closed, {**to_buy, "required": ["provenance"]}]}
+
+
+def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _each(entry: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": entry}
