@@ -3,8 +3,10 @@
 ``audit`` fits a generator many times on two neighbouring tables, learns on one half of the runs
 which event tells the tables apart best (``evaluation.audit.distinguisher``), counts that event once
 on the other half, and turns the counts into a lower bound on epsilon (``evaluation.audit.bounds``).
-A generator comes in as a factory: a function of a random state that gives an unfitted object with
-``fit(table)`` or ``fit(table, schema)`` and ``sample(n)``.
+Generators that keep a transcript are also tested by canaries (``evaluation.audit.canaries``),
+hundreds of units that are guessed from each fit; others by pairs only, of which one fit gives one
+look. A generator comes in as a factory: a function of a random state that gives an unfitted object
+with ``fit(table)`` or ``fit(table, schema)`` and ``sample(n)``.
 
 What the result means
 ---------------------
@@ -12,8 +14,7 @@ What the result means
 several pairs and boxes each has a share of the 5 % (Bonferroni). It comes with the **claim**, the
 **ceiling** (what this number of runs could show at best) and a **control** of known privacy, from
 which follows the **power** (``evaluation.audit.control``): what was seen of the control, and with
-which weaker noise its claim would have been refuted. Power is in epsilon for pure claims and claims
-without rho, and in mu for claims in rho.
+which weaker noise its claim would have been refuted.
 
 - *claim refuted*: a bound at a much higher confidence is above what the claim allows. Over all
   pairs, boxes and quantities of an audit a true claim is refuted with a chance below
@@ -26,10 +27,6 @@ without rho, and in mu for claims in rho.
   been noticed. That is no proof; ``not_exercised`` lists what was not asked or not looked at.
 - *inconclusive: no power*: no bound is above, and nobody should have expected one.
 - *inconclusive*: a bound at 95 % is above the claim, or the control was refuted.
-
-Generators that keep a transcript are also tested by canaries (``evaluation.audit.canaries``),
-hundreds of units that are guessed from each fit; others by pairs only, of which one fit gives one
-look.
 """
 
 from __future__ import annotations
@@ -38,12 +35,13 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.evaluation.audit.bounds import CONFIDENCE
-from copula_shirley.evaluation.audit.claim import Claim, Statement, claim_of, stage_of
+from copula_shirley.evaluation.audit.claim import Claim, claim_of, stage_of
 from copula_shirley.evaluation.audit.control import Control, controls
 from copula_shirley.evaluation.audit.estimates import (
     FALSE_ALARM,
@@ -66,6 +64,7 @@ from copula_shirley.evaluation.audit.runs import (
     Fit,
     Setup,
     fit_once,
+    prepared,
     run_all,
     run_once,
 )
@@ -78,9 +77,10 @@ LEAST_RUNS = 40
 DEFAULT_RUNS = 400
 #: Where a generator states no relation, that of the thesis.
 DEFAULT_RELATION = "replace-one"
-NO_TRANSCRIPT = "the generator keeps no transcript of noisy answers"
 #: What the figures of an audit depend on.
 PACKAGES = ("copula-shirley", "numpy", "scipy", "scikit-learn", "pandas", "opendp")
+#: A pair, the name of a built-in one, or one that follows from the relation of the claim.
+Wanted = Pair | str | Callable[[str], Pair]
 
 
 @dataclass
@@ -179,9 +179,11 @@ class Audit:
 
 def audit(
     factory: Factory,
-    pair: Pair | str | Sequence[Pair | str] = DEFAULT_PAIRS,
+    pair: Wanted | Sequence[Wanted] = DEFAULT_PAIRS,
     *,
     claim: Claim | float | tuple[float, float] | None = None,
+    otherwise: tuple[float, float] | None = None,
+    relation: str | None = None,
     runs: int = DEFAULT_RUNS,
     boxes: Sequence[str] = BOXES,
     seed: int = 0,
@@ -201,10 +203,12 @@ def audit(
     factory : callable
         From a random state (an integer; None with ``secure``) to an unfitted generator. With
         ``jobs=1`` it may be anything; more processes need what joblib can send.
-    pair : Pair, name of a built-in pair, or several
+    pair : Pair, name of a built-in pair, function of the relation, or several
         Built-in ones come in the relation that the claim states.
     claim : Claim, epsilon or (epsilon, delta), optional
         By default what the generator's ledger claims.
+    otherwise, relation : (epsilon, delta), str, optional
+        The claim and its relation where no ledger states one.
     runs : int
         Fits on each table of each pair; half of them learn, half test. Canaries have twice as many
         fits, and all of them test.
@@ -219,17 +223,13 @@ def audit(
     keep : callable, optional
         Which names of an observation may be looked at, to audit one part of a release.
     folder : path, optional
-        Where runs are kept, so that an audit that was stopped goes on.
+        Where runs are stored, so that an audit that was stopped goes on.
     name : str
         Of the generator.
     identity : str
         With a folder: all that the factory depends on, if the name does not say it.
     progress : callable, optional
         Told how many fits are done, and of how many.
-
-    Returns
-    -------
-    Audit
 
     Examples
     --------
@@ -243,88 +243,87 @@ def audit(
     ('claim refuted', True)
     """
     started = time.perf_counter()
-    _check(runs, boxes)
-    if folder is not None and not (identity or name):
-        raise SettingError(
-            "identity ('') must say all that the factory depends on where runs are kept in a folder"
-        )
-    wanted = [pair] if isinstance(pair, Pair | str) else list(pair)
-    if not wanted:
-        raise SettingError("pair ([]) must name at least one pair")
+    wanted = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else [pair]
+    _check(runs, boxes, wanted, folder, identity or name)
     setup = Setup(factory, tuple(boxes), None if secure else seed, rows)
     probed = _probe(setup, wanted[0])
-    claim = claim_of(probed.stated, claim)
-    pairs = _pairs(wanted, claim)
+    claim = claim_of(probed.stated, claim, otherwise, relation)
     notes = []
     if "white" in boxes and "white" not in probed.boxes:
         if setup.boxes == ("white",):
             raise SettingError("box ('white') must be black: the generator says not what it saves")
-        setup = replace(setup, boxes=tuple(box for box in boxes if box != "white"))
+        setup = replace(setup, boxes=("black",))
         notes.append("no white box: the generator does not say what it would save")
-    keeps = bool(probed.stated and probed.stated.transcript)
-    pairs, more = usable_pairs(setup, pairs, keeps=keeps, whole=keep is None)
+    keeps = probed.stated is not None and probed.stated.transcript
+    pairs, more = usable_pairs(setup, _pairs(wanted, claim), keeps=keeps, whole=keep is None)
     place = None if folder is None else _place(Path(folder), identity or name, setup, seed)
     fits = run_all(setup, pairs, runs, jobs=jobs, folder=place, progress=progress)
     notes += more + _raised(pairs, fits)
-    sides = [(tested, fits[i, 0], fits[i, 1]) for i, tested in enumerate(pairs)]
     everything = [fit for several in fits.values() for fit in several]
-    guesses = next((tested.count for tested in pairs if isinstance(tested, Canaries)), None)
     plain = sum(not isinstance(tested, Canaries | Questions) for tested in pairs)
-    canaries = sum(isinstance(tested, Canaries) for tested in pairs)
-    tests = plain * len(setup.boxes) + canaries
+    canaries = [tested for tested in pairs if isinstance(tested, Canaries)]
+    tests = plain * len(setup.boxes) + len(canaries)
     estimates: list[Estimate] = []
-    for tested, *own in sides:
-        gaussian = claim.gaussian and _all_gaussian([*own[0], *own[1]])
-        estimates += _estimates(setup, tested, own, replace(claim, gaussian=gaussian), tests, keep)
+    for i, tested in enumerate(pairs):
+        sides = fits[i, 0], fits[i, 1]
+        own = replace(claim, gaussian=claim.gaussian and _all_gaussian([*sides[0], *sides[1]]))
+        estimates += _estimates(setup, tested, sides, own, tests, keep)
     claim = replace(claim, gaussian=claim.gaussian and _all_gaussian(everything))
+    guesses = canaries[0].count if canaries else None
     control = controls(claim, runs, seed, tests, guesses, pairs=bool(plain))
     asked, not_exercised, faults = exercised(everything, setup.boxes)
     verdict, reason = judge(estimates, control.estimates, control.power, faults)
     return Audit(
-        generator=name or getattr(factory, "__name__", type(factory).__name__),
-        claim=claim,
-        runs=runs,
-        estimates=estimates,
-        control=control,
-        verdict=verdict,
-        reason=reason,
-        notes=notes,
-        seconds=time.perf_counter() - started,
-        about={"pairs": [p.name for p in pairs], "boxes": list(setup.boxes), "seed": seed},
-        asked=asked,
-        not_exercised=not_exercised,
-        faults=faults,
+        name or getattr(factory, "__name__", type(factory).__name__),
+        claim,
+        runs,
+        estimates,
+        control,
+        verdict,
+        reason,
+        notes,
+        time.perf_counter() - started,
+        {"pairs": [p.name for p in pairs], "boxes": list(setup.boxes), "seed": seed},
+        asked,
+        not_exercised,
+        faults,
     )
 
 
-# -- parts ---------------------------------------------------------------------------------
+# -- before the runs -----------------------------------------------------------------------
 
 
-def _check(runs: int, boxes: Sequence[str]) -> None:
+def _check(
+    runs: int, boxes: Sequence[str], wanted: Sequence[Wanted], folder: object, identity: str
+) -> None:
     if not isinstance(runs, int) or isinstance(runs, bool) or runs < LEAST_RUNS:
         raise SettingError(f"runs ({runs!r}) must be a whole number, {LEAST_RUNS} or more")
     unknown = [box for box in boxes if box not in BOXES]
     if unknown or not boxes:
         raise SettingError(f"box ({', '.join(unknown)!r}) must be white, black or both")
+    if not wanted:
+        raise SettingError("pair ([]) must name at least one pair")
+    if folder is not None and not identity:
+        raise SettingError(
+            "identity ('') must say all that the factory depends on where runs are in a folder"
+        )
 
 
-def probe(factory: Factory, pair: Pair | str, seed: int | None) -> Statement | None:
-    """What the ledger of one fit states, None without one."""
-    return _probe(Setup(factory, seed=seed, rows=1), pair).stated
-
-
-def _probe(setup: Setup, pair: Pair | str) -> Fit:
+def _probe(setup: Setup, wanted: Wanted) -> Fit:
     """One fit, for what the generator claims and shows; it is not counted."""
+    pair = wanted if isinstance(wanted, str | Pair) else DEFAULT_PAIRS[0]
     pair = built_in(pair, DEFAULT_RELATION) if isinstance(pair, str) else pair
-    found = fit_once(setup, pair, 1, setup.seed)
+    with prepared(setup.seed):
+        found = fit_once(replace(setup, rows=1), pair, 1, setup.seed)
     if found.error is not None and found.stated is None:
         raise SettingError(f"the generator fails on pair {pair.name!r}: {found.error}")
     return found
 
 
-def _pairs(wanted: Sequence[Pair | str], claim: Claim) -> list[Pair]:
+def _pairs(wanted: Sequence[Wanted], claim: Claim) -> list[Pair]:
     relation = claim.relation or DEFAULT_RELATION
-    pairs = [built_in(p, relation) if isinstance(p, str) else p for p in wanted]
+    makers = [partial(built_in, one) if isinstance(one, str) else one for one in wanted]
+    pairs = [one if isinstance(one, Pair) else one(relation) for one in makers]
     names = [p.name for p in pairs]
     if len(set(names)) < len(names):
         raise SettingError(f"pair ({', '.join(names)}) must not be named twice")
@@ -340,61 +339,74 @@ def _pairs(wanted: Sequence[Pair | str], claim: Claim) -> list[Pair]:
 def usable_pairs(
     setup: Setup, pairs: Sequence[Pair], *, keeps: bool, whole: bool = True
 ) -> tuple[list[Pair], list[str]]:
-    """The pairs without those that cannot be looked at, and what to say of those.
+    """The pairs that can be looked at, and what to say of the others; each is tried once.
 
-    Parameters
-    ----------
-    setup : Setup
-    pairs : sequence of Pair
-    keeps : bool
-        Whether the generator keeps a transcript.
-    whole : bool
-        Whether the whole of each box may be looked at.
+    ``keeps`` says whether the generator keeps a transcript, ``whole`` whether the whole of each box
+    may be looked at.
     """
     left, notes = [], []
     for pair in pairs:
-        why = ""
-        if isinstance(pair, Canaries | Questions):
-            why = _why_not(setup, pair, keeps=keeps, whole=whole)
-        if isinstance(pair, Questions) and len(pairs) == 1:
-            why = why or "no table is told from another by it"
-        if why and len(pairs) == 1:
+        if isinstance(pair, Canaries | Questions) and not ("white" in setup.boxes and whole):
+            why = "they are guessed from the whole white box"
+        elif isinstance(pair, Canaries | Questions) and not keeps:
+            why = "the generator keeps no transcript of noisy answers"
+        elif isinstance(pair, Questions) and len(pairs) == 1:
+            why = "no table is told from another by it"
+        else:
+            why = _failing(setup, pair)
+        if why and (len(pairs) == 1 or not isinstance(pair, Canaries | Questions)):
             raise SettingError(f"pair ({pair.name!r}) must be another: {why}")
-        notes += [f"no {pair.name}: {why}"] * bool(why)
-        left += [pair] * (not why)
-    for pair in left:
-        if not isinstance(pair, Questions):
-            _check_pair(setup, pair)
+        left += [] if why else [pair]
+        notes += [f"no {pair.name}: {why}"] if why else []
     return left, notes
 
 
-def _why_not(setup: Setup, pair: Pair, *, keeps: bool, whole: bool) -> str:
-    """Why a pair that needs a transcript cannot be looked at; nothing where it can."""
-    if "white" not in setup.boxes or not whole:
-        return "they are guessed from the whole white box"
-    if not keeps and isinstance(pair, Questions):
-        return NO_TRANSCRIPT
-    tried = run_once(setup, pair, 1, setup.seed)
-    if tried.error is not None:
-        return f"the generator fails on them: {tried.error}"
-    return NO_TRANSCRIPT if tried.noise is None else ""
-
-
-def _check_pair(setup: Setup, pair: Pair) -> None:
-    """Refuse a pair on which the generator fails on either side, before all the runs are made."""
-    tried = [fit_once(replace(setup, rows=1), pair, side, setup.seed) for side in (0, 1)]
-    if tried[0].error is not None and tried[0].error == tried[1].error:
-        raise SettingError(f"the generator fails on pair {pair.name!r}: {tried[0].error}")
+def _failing(setup: Setup, pair: Pair) -> str:
+    """Why a generator cannot be fitted to either side of a pair; nothing where it can."""
+    sides = (1,) if isinstance(pair, Questions) else (0, 1)  # the other one is large
+    tried = [run_once(replace(setup, rows=1), pair, side, setup.seed) for side in sides]
     if pair.unit == "person" and "row" in {fit.stated.unit for fit in tried if fit.stated}:
-        raise SettingError(
-            f"pair ({pair.name!r}) differs by a person, and the generator protects single rows"
-        )
+        return "it differs by a person, and the generator protects single rows"
+    if tried[0].error is not None and tried[0].error == tried[-1].error:
+        return f"the generator fails on it: {tried[0].error}"
+    return ""
+
+
+def _place(folder: Path, identity: str, setup: Setup, seed: int) -> Path:
+    """The folder of this very audit inside the one that was named."""
+    words = [identity, str(seed), str(setup.seed is None), ",".join(sorted(setup.boxes))]
+    words += [str(setup.rows), code_digest()]
+    place = folder / hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArtefactError(f"folder ({str(folder)!r}): {error.strerror}") from None
+    return place
+
+
+# -- after the runs ------------------------------------------------------------------------
+
+
+def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> list[str]:
+    """What to say about fits that failed; an error where none came through."""
+    notes = []
+    for i, pair in enumerate(pairs):
+        first, second = ([fit.error for fit in fits[i, side] if fit.error] for side in (0, 1))
+        failed = len(first) + len(second)
+        if failed == len(fits[i, 0]) + len(fits[i, 1]) and len({*first, *second}) == 1:
+            raise SettingError(f"the generator fails on pair {pair.name!r}: {first[0]}")
+        if failed:
+            notes.append(
+                f"pair {pair.name}: {len(first)} and {len(second)} of {len(fits[i, 0])} runs "
+                "raised, which counts as evidence"
+            )
+    return notes
 
 
 def _estimates(
     setup: Setup,
     tested: Pair,
-    sides: Sequence[Sequence[Fit]],
+    sides: tuple[list[Fit], list[Fit]],
     claim: Claim,
     tests: int,
     keep: Callable[[str], bool] | None,
@@ -407,7 +419,10 @@ def _estimates(
         return estimates_of_guesses(right, tested.count, claim, tested.name, tests)
     found = []
     for box in setup.boxes:
-        first, second = ([fit.boxes[box].kept(keep) for fit in side] for side in sides)
+        first, second = (
+            [{k: v for k, v in fit.boxes[box].items() if keep is None or keep(k)} for fit in side]
+            for side in sides
+        )
         found += estimates_of_pair(first, second, claim, tested.name, box, tests)
     return found
 
@@ -415,7 +430,7 @@ def _estimates(
 def exercised(fits: Sequence[Fit], boxes: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """Stages that were asked; what was not exercised, in words; what is wrong in the ledgers."""
     stated = [fit.stated for fit in fits if fit.stated]
-    asked = {stage for ledger in stated for stage in ledger.asked or ()}
+    asked = {stage for ledger in stated for stage in ledger.asked}
     may_ask = next((ledger.may_ask for ledger in stated if ledger.may_ask), None)
     noises = [fit.noise for fit in fits if fit.noise]
     faults, found = check_noise(noises)
@@ -435,31 +450,3 @@ def exercised(fits: Sequence[Fit], boxes: Sequence[str]) -> tuple[list[str], lis
 def _all_gaussian(fits: Sequence[Fit]) -> bool:
     """Whether no fit chose by an exponential mechanism, say, where another did not."""
     return all(fit.stated.gaussian for fit in fits if fit.stated)
-
-
-def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> list[str]:
-    """What to say about fits that failed; an error where none came through."""
-    notes = []
-    for i, pair in enumerate(pairs):
-        errors = [[fit.error for fit in fits[i, side] if fit.error] for side in (0, 1)]
-        failed = len(errors[0]) + len(errors[1])
-        if failed == len(fits[i, 0]) + len(fits[i, 1]) and len({*errors[0], *errors[1]}) == 1:
-            raise SettingError(f"the generator fails on pair {pair.name!r}: {errors[0][0]}")
-        if failed:
-            notes.append(
-                f"pair {pair.name}: {len(errors[0])} and {len(errors[1])} of {len(fits[i, 0])} "
-                "runs raised, which counts as evidence"
-            )
-    return notes
-
-
-def _place(folder: Path, identity: str, setup: Setup, seed: int) -> Path:
-    """The folder of this very audit inside the one that was named."""
-    words = [identity, str(seed), str(setup.seed is None), ",".join(sorted(setup.boxes))]
-    words += [str(setup.rows), code_digest()]
-    place = folder / hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ArtefactError(f"folder ({str(folder)!r}): {error.strerror}") from None
-    return place

@@ -144,42 +144,21 @@ def mean_lower(values: Any, alpha: float) -> float:
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """The delta of mu-GDP at an epsilon (Balle and Wang 2018, theorem 8).
-
-    Examples
-    --------
-    >>> round(gaussian_delta(1.0, 0.0), 4)  # twice the normal CDF at 1/2, less 1
-    0.3829
-    """
+    """The delta of mu-GDP at an epsilon (Balle and Wang 2018, theorem 8)."""
     first = log_ndtr(mu / 2 - epsilon / mu)
     second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
     return float(np.exp(first) - np.exp(second))
 
 
-def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The epsilon of mu-GDP at a delta.
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """The largest mu that means (epsilon, delta)-DP.
 
     Examples
     --------
-    >>> round(gaussian_epsilon(1.0, 0.126936737), 3)
+    >>> round(gaussian_mu(1.0, 0.126936737), 6)
     1.0
     """
-    if gaussian_delta(mu, 0.0) <= delta:
-        return 0.0
     high = 1.0
-    while gaussian_delta(mu, high) > delta:
+    while gaussian_delta(high, epsilon) < delta:
         high *= 2
-    return float(brentq(lambda e: gaussian_delta(mu, e) - delta, 0.0, high, xtol=1e-12))
-
-
-def gaussian_mu(epsilon: float, delta: float) -> float:
-    """The largest mu that means (epsilon, delta)-DP."""
-    high = 1.0
-    while gaussian_epsilon(high, delta) < epsilon:
-        high *= 2
-    low = high
-    while gaussian_epsilon(low, delta) > epsilon:
-        low /= 2
-    if low == high:
-        return high
-    return float(brentq(lambda mu: gaussian_epsilon(mu, delta) - epsilon, low, high, xtol=1e-12))
+    return float(brentq(lambda mu: gaussian_delta(mu, epsilon) - delta, 1e-9, high))

@@ -14,9 +14,9 @@ exponential mechanism, parts of cells and innovations are left aside, and that o
 guess is a function of what was released and of the other units, so ``evaluation.audit.bounds``
 holds for it whatever the noise really is.
 
-The tables (``evaluation.audit.neighbours.canaries``) are plain: two columns without an order,
-twenty categories each, every combination five times, and one canary for each. So PrivateVine asks
-for the number of rows, the margins, the distance of the pair and its table in tree 1, nothing by an
+The tables (``evaluation.audit.pairs.canaries``) are plain: two columns without an order, twenty
+categories each, every combination five times, and one canary for each. So PrivateVine asks for the
+number of rows, the margins, the distance of the pair and its table in tree 1, nothing by an
 exponential mechanism and nothing that needs jitter, and all its noise is Gaussian (or all Laplace).
 """
 
@@ -38,6 +38,8 @@ from copula_shirley.rows.memory import MemoryRows
 
 #: Noise that a ledger implies to be less, or none, is taken for this.
 LEAST_SIGMA = 1e-3
+#: Cells of the canaries, with their counts if each canary is in, and if it is not.
+Moves = list[tuple[NDArray[np.intp], FloatArray, FloatArray]]
 
 
 def likelihoods(
@@ -55,14 +57,17 @@ def likelihoods(
     for query, answer in zip(queries, answers, strict=True):
         if type(query) not in (Tables, Distances):
             continue
-        counts, sigma = list(answer.values), max(answer.sigma, LEAST_SIGMA)
+        values, sigma = list(answer.values), max(answer.sigma, LEAST_SIGMA)
         for i, cells in enumerate(query.cell_maps):
             if not isinstance(cells, AllRows | GroupKey):
                 continue
+            counts, moves = attacker.counts(cells)
             if isinstance(query, Tables):
-                noises = attacker.noise_of_table(cells, counts[i].astype(float).ravel())
+                seen = values[i].astype(float).ravel()
+                noises = [(seen[home] - here, seen[home] - gone) for home, here, gone in moves]
             else:
-                noises = attacker.noise_of_distance(cells, query.guesses[i].ravel(), counts[0][i])
+                gap = values[0][i] - _distances(counts, moves, query.guesses[i].ravel())
+                noises = [(gap[0], gap[1])]
             for present, absent in noises:
                 total += _log(present, sigma, gaussian) - _log(absent, sigma, gaussian)
     return np.round(total, 9)
@@ -72,52 +77,41 @@ class _Attacker:
     """Who knows all rows of one run, and of each canary which others are in."""
 
     def __init__(self, tested: Canaries, inside: NDArray[np.bool_]) -> None:
-        tables = [tested.first]
+        tables, coins = [tested.first], [inside]
         if tested.relation == "replace-one":
             tables.append(tested.second.iloc[tested.common :])
+            coins.append(~inside)
         rows = pd.concat(tables, ignore_index=True)
         self._rows = MemoryRows.of(rows, tested.schema).chunk()
         self._inside, self._each = inside, tested.rows_each
-        coins = [np.repeat(coin, self._each) for coin in (inside, ~inside)][: len(tables)]
-        self._weights = np.concatenate([np.ones(tested.common), *coins])
+        own = [np.repeat(coin, self._each) for coin in coins]
+        self._weights = np.concatenate([np.ones(tested.common), *own])
         starts = tested.common + np.arange(tested.count) * self._each
         self._starts = [starts + i * tested.count * self._each for i in range(len(tables))]
 
-    def _with_and_without(
-        self, cells: Any
-    ) -> tuple[FloatArray, list[tuple[NDArray[np.intp], FloatArray, FloatArray]]]:
-        """Counts as they are; and cells of the canaries, with counts if they are in, and if not."""
+    def counts(self, cells: Any) -> tuple[FloatArray, Moves]:
+        """Counts as they are, and what each canary changes."""
         places = cells.cells(self._rows)
         counts = np.bincount(places, self._weights, math.prod(cells.shape)).astype(float)
         homes = [places[starts] for starts in self._starts]
         # a replaced canary that stays in its cell changes nothing
-        moves = np.ones(len(self._inside)) if len(homes) == 1 else homes[0] != homes[1]
-        found = []
+        moving = np.ones(len(self._inside)) if len(homes) == 1 else homes[0] != homes[1]
+        moves = []
         for home, sign in zip(homes, (1.0, -1.0), strict=False):
-            step = sign * self._each * moves
+            step = sign * self._each * moving
             present = counts[home] + step * ~self._inside
-            found.append((home, present, present - step))
-        return counts, found
+            moves.append((home, present, present - step))
+        return counts, moves
 
-    def noise_of_table(self, cells: Any, seen: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
-        """Of each cell that a canary changes the noise if it is in, and if not."""
-        _, found = self._with_and_without(cells)
-        return [(seen[home] - present, seen[home] - absent) for home, present, absent in found]
 
-    def noise_of_distance(
-        self, cells: Any, guess: FloatArray, seen: float
-    ) -> list[tuple[FloatArray, FloatArray]]:
-        """The same of the distance of a table to a public one."""
-        counts, found = self._with_and_without(cells)
-        gap = np.abs(counts - guess).sum()
-        present, absent = (
-            seen - gap - sum(
-                np.abs(cell[which] - guess[cell[0]]) - np.abs(counts[cell[0]] - guess[cell[0]])
-                for cell in found
-            )
-            for which in (1, 2)
-        )  # fmt: skip
-        return [(present, absent)]
+def _distances(counts: FloatArray, moves: Moves, guess: FloatArray) -> FloatArray:
+    """The distance of a table to a public one if each canary is in, and if it is not."""
+    gap = np.abs(counts - guess)
+    changes = [
+        [np.abs(count - guess[home]) - gap[home] for count in (present, absent)]
+        for home, present, absent in moves
+    ]
+    return np.asarray(gap.sum() + np.sum(changes, axis=0))
 
 
 def _log(noise: FloatArray, sigma: float, gaussian: bool) -> FloatArray:

@@ -11,21 +11,17 @@ import numpy as np
 from scipy.stats import norm
 
 from copula_shirley.errors import SettingError
-from copula_shirley.evaluation.audit.bounds import DELTA, FloatArray, ends
+from copula_shirley.evaluation.audit.bounds import DELTA, FloatArray, ends, gaussian_mu
 from copula_shirley.privacy.ledger import Budget, Ledger
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
 from copula_shirley.private_vine.generator import PrivateVine
 
-#: Discrete Gaussian noise of sigma >= 1 shows up to 4.6 % more mu than 1/sigma, since its events
-#: cannot cut between whole numbers; for larger mu nothing is refuted by mu.
-MU_SLACK = 1.05
-LARGEST_MU = 1.0
 #: What PrivateVine may ask, by stage; trees from the second on are "higher trees".
 STAGES = (
-    "size", "ranges of cells", "margins", "margins again", "parts of cells", "target", "scores",
-    "tree 1", "scores of higher trees", "higher trees", "choice of tables",
-    "tables beyond the vine", "domain that is bought",
-)  # fmt: skip
+    *("size", "ranges of cells", "margins", "margins again", "parts of cells", "target", "scores"),
+    *("tree 1", "scores of higher trees", "higher trees", "choice of tables"),
+    *("tables beyond the vine", "domain that is bought"),
+)
 DOMAIN = ("categories", "magnitudes", "rest", "resolution")
 
 
@@ -38,31 +34,21 @@ def stage_of(name: str) -> str:
 
 @dataclass(frozen=True)
 class Statement:
-    """What the ledger of one fit states about the whole release.
+    """What the ledger of one fit states about the whole release."""
 
-    Attributes
-    ----------
-    epsilon : float or None
-        What is claimed; None where the ledger claims nothing.
-    zcdp, gaussian : bool
-        It counts in rho; all its mechanisms are Gaussian.
-    asked : list of str
-        Stages for which it was charged.
-    may_ask : list of str or None
-        All stages that the generator has, where that is known.
-    transcript : bool
-        Whether the generator keeps a transcript of noisy answers.
-    """
-
+    #: What is claimed; None where the ledger claims nothing.
     epsilon: float | None = None
     delta: float = 0.0
     proved: str | None = None
+    #: Whether it counts in rho, and whether all its mechanisms are Gaussian.
     zcdp: bool = False
     gaussian: bool = False
     relation: str | None = None
     unit: str = "row"
-    asked: list[str] | None = None
-    may_ask: list[str] | None = None
+    #: Stages for which it was charged, and all that the generator has, where that is known.
+    asked: tuple[str, ...] = ()
+    may_ask: tuple[str, ...] | None = None
+    #: Whether the generator keeps a transcript of noisy answers.
     transcript: bool = False
 
 
@@ -71,17 +57,17 @@ def statement_of(generator: Any) -> Statement | None:
     ledger = getattr(generator, "ledger_", None)
     if not isinstance(ledger, Ledger):
         return None
-    claimed, proved = ledger.claimed, ledger.proved
+    claimed, spends = ledger.claimed, ledger.spends
     return Statement(
         None if claimed is None else claimed.epsilon,
         0.0 if claimed is None else claimed.delta,
-        None if proved is None else str(proved),
+        None if ledger.proved is None else str(ledger.proved),
         ledger.zcdp,
-        bool(ledger.spends) and all("gaussian" in spend.mechanism for spend in ledger.spends),
+        bool(spends) and all("gaussian" in spend.mechanism for spend in spends),
         ledger.neighbours,
         ledger.unit,
-        sorted({stage_of(spend.stage) for spend in ledger.spends}),
-        list(STAGES) if isinstance(generator, PrivateVine) else None,
+        tuple(sorted({stage_of(spend.stage) for spend in spends})),
+        STAGES if isinstance(generator, PrivateVine) else None,
         getattr(generator, "transcript_", None) is not None,
     )
 
@@ -141,6 +127,18 @@ class Claim:
     def __str__(self) -> str:
         return str(Budget(self.epsilon, self.delta))
 
+    @property
+    def mu(self) -> float:
+        """The mu of Gaussian noise that is worth a claim with a delta."""
+        if self.rho is None:
+            return gaussian_mu(self.epsilon, self.delta)
+        return math.sqrt(2 * self.rho)
+
+    @property
+    def main(self) -> tuple[str, float]:
+        """Quantity and value by which power is told: mu where the claim is in rho."""
+        return ("epsilon", self.epsilon) if self.rho is None else ("mu", self.mu)
+
     def limits(self) -> list[Limit]:
         """Everything that is tested on one box of one pair."""
         limits = [Limit("epsilon", self.delta, self.epsilon)]
@@ -148,8 +146,7 @@ class Claim:
             implied = self.epsilon if self.rho is None else epsilon_of(self.rho, DELTA)
             limits.append(Limit("epsilon", DELTA, implied))
         if self.delta > 0:
-            mu = None if self.rho is None else math.sqrt(2 * self.rho)
-            limits.append(Limit("mu", self.delta, mu))
+            limits.append(Limit("mu", self.delta, None if self.rho is None else self.mu))
         return limits
 
 
@@ -159,26 +156,14 @@ def claim_of(
     otherwise: tuple[float, float] | None = None,
     relation: str | None = None,
 ) -> Claim:
-    """The claim of a ledger, or the one that was given.
+    """The claim that was given, or that of the ledger, or else ``otherwise``.
 
-    Parameters
-    ----------
-    stated : Statement or None
-    given : Claim, float or pair of floats, optional
-        Counts before the ledger's. Relation, unit and proof are the ledger's, if there is one.
-    otherwise : pair of floats, optional
-        Epsilon and delta where no ledger claims anything.
-    relation : str, optional
-        Where there is no ledger.
+    Relation, unit and proof are the ledger's; ``relation`` counts where there is no ledger.
     """
     if isinstance(given, Claim):
         return given
     ledger = stated or Statement(relation=relation)
-    about: dict[str, Any] = {
-        "relation": ledger.relation,
-        "unit": ledger.unit,
-        "proved": ledger.proved,
-    }
+    about: dict[str, Any] = {name: getattr(ledger, name) for name in ("relation", "unit", "proved")}
     if given is None and ledger.epsilon is None:
         given = otherwise
     if given is not None:

@@ -7,7 +7,6 @@ stop on it; 0 that it is consistent or that the audit is inconclusive; 2 that th
 from __future__ import annotations
 
 import hashlib
-import math
 import os
 import sys
 from contextlib import ExitStack
@@ -24,14 +23,7 @@ from rich.table import Table
 from copula_shirley.cli.options import Json, settings_of
 from copula_shirley.cli.terminal import messages, plain, print_json, progress_bars, screen
 from copula_shirley.errors import SettingError
-from copula_shirley.evaluation.audit.audit import (
-    DEFAULT_RELATION,
-    DEFAULT_RUNS,
-    Audit,
-    audit,
-    probe,
-)
-from copula_shirley.evaluation.audit.claim import claim_of
+from copula_shirley.evaluation.audit.audit import DEFAULT_RUNS, Audit, Wanted, audit
 from copula_shirley.evaluation.audit.estimates import (
     FALSE_ALARM,
     FALSE_LEDGER,
@@ -39,7 +31,6 @@ from copula_shirley.evaluation.audit.estimates import (
     NO_POWER,
     REFUTED,
 )
-from copula_shirley.evaluation.audit.neighbours import Pair
 from copula_shirley.evaluation.audit.pairs import DEFAULT_PAIRS, PAIRS, read_pair
 from copula_shirley.evaluation.audit.runs import SAMPLE_ROWS
 from copula_shirley.files.model_file import atomic_path
@@ -47,7 +38,6 @@ from copula_shirley.generator import generators
 from copula_shirley.privacy.ledger import Budget
 from copula_shirley.publish.outputs import check_apart
 from copula_shirley.registry import check_settings, find_class, takes
-from copula_shirley.schema.schema import Schema
 
 STYLES = {REFUTED: "red", FALSE_LEDGER: "red", INCONCLUSIVE: "yellow", NO_POWER: "yellow"}
 
@@ -65,10 +55,9 @@ class Maker:
     def __call__(self, random_state: int | None) -> Any:
         """A fresh generator; the random state goes to whoever takes one."""
         kind, settings = find_class(self.use), dict(self.settings)
-        for name in ("random_state", "seed"):
-            if random_state is not None and takes(kind, name) and name not in settings:
-                settings[name] = random_state
-                break
+        if random_state is not None:
+            names = [name for name in ("random_state", "seed") if takes(kind, name)]
+            settings = {**dict.fromkeys(names[:1], random_state), **settings}
         return kind(**settings)
 
     @property
@@ -89,12 +78,8 @@ def maker(use: str, settings: dict[str, Any], offered: dict[str, Any]) -> Maker:
         raise SettingError(f"generator ({use!r}) must be module:Class or one of {names}")
     kind = find_class(use)
     check_settings(use, settings)
-    more = {
-        name: value
-        for name, value in offered.items()
-        if value is not None and name not in settings and takes(kind, name)
-    }
-    return Maker(use, {**settings, **more})
+    more = {k: v for k, v in offered.items() if v is not None and takes(kind, k)}
+    return Maker(use, {**more, **settings})
 
 
 def audit_generator(
@@ -142,28 +127,29 @@ def audit_generator(
 ) -> None:
     """Test a generator's privacy claim on neighbouring tables; exit code 1 if it is refuted."""
     sys.path.insert(0, str(Path.cwd()))  # where the user's module is
-    files = [*(tables or ()), schema]
-    check_apart(files, [output])
+    check_apart([*(tables or ()), schema], [output])
     Budget(epsilon, delta or 0.0)  # refuses what is no claim
-    given = settings_of(setting)
     offered = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "threads": 1}
-    make = maker(generator, given, offered)
-    _check(tables, schema, pair, rows, jobs, seed)
+    make = maker(generator, settings_of(setting), offered)
+    wanted: list[Wanted] = list(pair or (() if tables else DEFAULT_PAIRS))
+    if (tables is None) != (schema is None):
+        lone, other = ("--tables", "--schema") if schema is None else ("--schema", "--tables")
+        raise SettingError(f"{lone} needs {other}: two neighbouring tables and their domain")
+    if tables and schema:
+        first, second = tables
+        wanted.append(lambda relation: read_pair(first, second, schema, missing or (), relation))
+    for name, value, least in (("rows", rows, 1), ("jobs", jobs or 1, 1), ("seed", seed, 0)):
+        if value < least:
+            raise SettingError(f"{name} ({value}) must be {least} or more")
     with ExitStack() as open_files:
         written = open_files.enter_context(atomic_path(output)) if output else None
-        stated = probe(make, (pair or DEFAULT_PAIRS)[0], None if secure else seed)
-        claim = claim_of(stated, otherwise=(epsilon, delta or 0.0), relation=neighbours)
-        wanted: list[Pair | str] = list(pair or (() if tables else DEFAULT_PAIRS))
-        if tables and schema:
-            relation = claim.relation or DEFAULT_RELATION
-            unit = "row" if Schema.read(schema).person is None else "person"
-            wanted.append(read_pair(*tables, schema, relation, unit, missing or ()))
         bars = open_files.enter_context(progress_bars(quiet, MofNCompleteColumn()))
         bar = bars.add_task(f"audit {generator}: fits", total=None)
         result = audit(
             make,
             wanted,
-            claim=claim,
+            otherwise=(epsilon, delta or 0.0),
+            relation=neighbours,
             runs=runs,
             boxes=("white", "black") if box == "both" else (box,),
             seed=seed,
@@ -189,25 +175,6 @@ def audit_generator(
         raise typer.Exit(1)
 
 
-def _check(
-    tables: tuple[Path, Path] | None,
-    schema: Path | None,
-    pair: list[str] | None,
-    rows: int,
-    jobs: int | None,
-    seed: int,
-) -> None:
-    if (tables is None) != (schema is None):
-        lone, other = ("--tables", "--schema") if schema is None else ("--schema", "--tables")
-        raise SettingError(f"{lone} needs {other}: two neighbouring tables and their domain")
-    for name in pair or ():
-        if name not in PAIRS:
-            raise SettingError(f"pair ({name!r}) must be one of {', '.join(PAIRS)}")
-    for name, value, least in (("rows", rows, 1), ("jobs", jobs or 1, 1), ("seed", seed, 0)):
-        if value < least:
-            raise SettingError(f"{name} ({value}) must be {least} or more")
-
-
 def show(result: Audit) -> None:
     """Print what was claimed, what was seen, and the verdict."""
     claim = result.claim
@@ -222,27 +189,24 @@ def show(result: Audit) -> None:
         table.add_row(one.pair, one.box, what, f"{one.bound:.3g}", limit, event, style=style)
     screen.print(table)
     who = "its ledger" if claim.source == "ledger" else "as given"
-    style = STYLES.get(result.verdict, "green")
+    bounds = f"epsilon {result.lower_bound:.3g}"
+    if result.lower_bound_mu is not None:
+        bounds += f"; mu {result.lower_bound_mu:.3g} (sqrt(2 rho) of the claim is {claim.mu:.3g})"
     rate = f"a true claim is refuted in less than 1 of {1 / FALSE_ALARM:,.0f} audits"
+    left = "; ".join(result.not_exercised) or "nothing that this generator may ask"
+    asked = ", ".join(result.asked) or "not known: no ledger names what was asked"
+    style = STYLES.get(result.verdict, "green")
     lines = [
         ("claim", plain(f"{claim} ({who}); proved: {claim.proved or 'nothing'}")),
-        ("lower bound", f"{_bounds(result)} with confidence 95 %"),
+        ("lower bound", f"{bounds} with confidence 95 %"),
         ("ceiling", f"epsilon {result.ceiling:.3g}: what {result.runs} runs a table can show"),
         ("power", plain(f"released numbers: {result.power}")),
         ("false alarms", rate),
-        ("asked", plain(", ".join(result.asked) or "not known: no ledger names what was asked")),
+        ("asked", plain(asked)),
         *(("note", plain(text)) for text in result.notes),
         *(("ledger", plain(text)) for text in result.faults[:MOST_FAULTS]),
         ("verdict", f"[bold {style}]{result.verdict}[/]: {plain(result.reason)}"),
+        ("not exercised", plain(left)),
     ]
-    left = "; ".join(result.not_exercised) or "nothing that this generator may ask"
-    for heading, text in (*lines, ("not exercised", plain(left))):
+    for heading, text in lines:
         screen.print(f"{heading:>12}: {text}", soft_wrap=True, highlight=False)
-
-
-def _bounds(result: Audit) -> str:
-    text = f"epsilon {result.lower_bound:.3g}"
-    if result.lower_bound_mu is None or result.claim.rho is None:
-        return text
-    most = math.sqrt(2 * result.claim.rho)
-    return f"{text}; mu {result.lower_bound_mu:.3g} (sqrt(2 rho) of the claim is {most:.3g})"

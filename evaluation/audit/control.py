@@ -23,7 +23,6 @@ from copula_shirley.evaluation.audit.bounds import (
     CONFIDENCE,
     clopper_pearson,
     epsilon_between,
-    gaussian_mu,
     mean_lower,
     mu_between,
 )
@@ -39,9 +38,8 @@ from copula_shirley.evaluation.audit.estimates import (
 from copula_shirley.evaluation.audit.observation import Observation
 from copula_shirley.privacy.noise import Integers, SeededNoise
 
-CELLS = 8
-#: Rows in each cell; noise does not depend on it.
-ROWS = 20
+#: Cells of the control, and rows in each, on which noise does not depend.
+CELLS, ROWS = 8, 20
 #: What the noise is divided by, to see whether it is noticed.
 WEAKER = (2, 4, 8)
 #: Nobody is told to make more runs than this.
@@ -59,37 +57,29 @@ class Control:
     weaker: dict[int, list[Estimate]]
 
 
-def known_mu(claim: Claim) -> float:
-    """The mu of Gaussian noise that is worth a claim with a delta."""
-    if claim.rho is None:
-        return gaussian_mu(claim.epsilon, claim.delta)
-    return math.sqrt(2 * claim.rho)
-
-
-def noise_of(claim: Claim, seed: int, weaker: int = 1) -> Callable[[Integers], Integers]:
+def _noise_of(claim: Claim, seed: int, weaker: int) -> Callable[[Integers], Integers]:
     """Adds the noise of a claim, divided by ``weaker``, to counts of sensitivity 1."""
     source = SeededNoise(np.random.default_rng([0xC0117801, seed, weaker]))
     if claim.delta == 0:
         return lambda counts: source.laplace(counts, 1 / claim.epsilon / weaker)
-    return lambda counts: source.gaussian(counts, 1 / known_mu(claim) / weaker)
+    return lambda counts: source.gaussian(counts, 1 / claim.mu / weaker)
 
 
 def control_runs(
     claim: Claim, runs: int, seed: int, weaker: int = 1
 ) -> tuple[list[Observation], list[Observation]]:
     """Noisy histograms of two neighbouring tables, ``runs`` of each, with a part of the noise."""
-    noisy, counts = noise_of(claim, seed, weaker), np.full((runs, CELLS), ROWS)
-    one = np.arange(CELLS) == 0
+    noisy, counts = _noise_of(claim, seed, weaker), np.full((runs, CELLS), ROWS)
     first, second = (
         [Observation({f"cell[{j}]": float(c) for j, c in enumerate(row)}) for row in noisy(table)]
-        for table in (counts + one, counts)
+        for table in (counts + (np.arange(CELLS) == 0), counts)
     )
     return first, second
 
 
 def control_guesses(claim: Claim, runs: int, guesses: int, seed: int, weaker: int = 1) -> list[int]:
     """Right guesses about canaries with a cell each, in ``runs`` runs."""
-    noisy, coins = noise_of(claim, seed, weaker), np.random.default_rng([0xCA9A21E5, seed, weaker])
+    noisy, coins = _noise_of(claim, seed, weaker), np.random.default_rng([0xCA9A21E5, seed, weaker])
     right = []
     for start in range(0, runs, 1_000):  # as much memory for many runs as for few
         inside = (coins.random((min(1_000, runs - start), guesses)) < HALF).astype(np.int64)
@@ -101,19 +91,10 @@ def control_guesses(claim: Claim, runs: int, guesses: int, seed: int, weaker: in
 def controls(
     claim: Claim, runs: int, seed: int, tests: int, guesses: int | None, *, pairs: bool
 ) -> Control:
-    """The control of an audit.
+    """The control of an audit with so many runs a side.
 
-    Parameters
-    ----------
-    claim : Claim
-    runs : int
-        A side; canaries have as many on both sides together.
-    seed, tests : int
-        Of the audit.
-    guesses : int or None
-        Number of canaries, if there are any.
-    pairs : bool
-        Whether there are pairs, on which events are learnt.
+    Canaries, of which there are ``guesses``, have both sides' runs together; ``pairs`` says whether
+    there are pairs, on which events are learnt.
     """
 
     def seen(weaker: int) -> list[Estimate]:
@@ -128,11 +109,11 @@ def controls(
 
     full, weaker = seen(1), {k: seen(k) for k in WEAKER}
     noticed = tuple(k for k, found in weaker.items() if any(e.refuted for e in found))
-    quantity = "epsilon" if claim.rho is None else "mu"
+    quantity, claimed = claim.main
     own = [e for e in full if (e.quantity, e.delta) == (quantity, claim.delta)]
     power = Power(
         quantity,
-        claimed=claim.epsilon if claim.rho is None else known_mu(claim),
+        claimed,
         seen=max(e.bound for e in own),
         ceiling=max(e.ceiling for e in own),
         noticed=noticed,
@@ -148,16 +129,15 @@ def runs_needed(claim: Claim, runs: int, tests: int, guesses: int | None) -> int
 
     None where even a million would not do.
     """
-    pure = claim.delta == 0
-    claimed = claim.epsilon if claim.rho is None else known_mu(claim)
     # of the best event: P(Laplace noise >= 0), or P(Gaussian noise >= -1/2)
-    chance = 1 / (1 + math.exp(-claim.epsilon)) if pure else float(norm.cdf(known_mu(claim) / 2))
+    pure = claim.delta == 0
+    chance = 1 / (1 + math.exp(-claim.epsilon)) if pure else float(norm.cdf(claim.mu / 2))
     strict = BOUNDS_ALARM / (tests * len(claim.limits()))
     while runs < MOST_RUNS:
         runs *= 2
         seen = _expected(claim, chance, runs, (1 - CONFIDENCE) / tests, guesses)
         most = _expected(claim, 1.0, runs, strict, guesses)
-        if seen >= ROOM * HALF * claimed and most > claimed:
+        if seen >= ROOM * HALF * claim.main[1] and most > claim.main[1]:
             return runs
     return None
 

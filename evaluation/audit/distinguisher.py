@@ -1,6 +1,6 @@
 """The event that tells two tables apart best, learnt on one half of the runs.
 
-Candidates are "a number is at least t" for every number that was observed (a word counts as numbers
+Candidates are "a number is at least t" for every number that was observed (a text counts as numbers
 that are 0 or 1, one per text), and the same for two test statistics that add up many numbers:
 
 - *linear score*: linear discriminant analysis with Ledoit and Wolf's shrinkage, which is the best
@@ -17,7 +17,7 @@ the other half of the runs, on which the event is counted once.
 from __future__ import annotations
 
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,7 @@ from copula_shirley.evaluation.audit.bounds import FloatArray
 from copula_shirley.evaluation.audit.claim import Limit
 from copula_shirley.evaluation.audit.observation import Observation
 
-#: Texts of one word that get a number of their own.
+#: Values of one text that get a number of their own.
 MOST_TEXTS = 50
 #: Numbers that are tried one by one, and those that a statistic adds up.
 MOST_TRIED, MOST_ADDED = 500, 100
@@ -50,39 +50,36 @@ class Encoding:
     """From observations to a matrix; names, texts and fillings come from the learning half."""
 
     def __init__(self, learning: Sequence[Observation]) -> None:
-        present: dict[str, list[float]] = {}
-        texts: dict[str, list[str]] = {}
+        numbers: dict[str, list[float]] = defaultdict(list)
+        texts: dict[str, Counter[str]] = defaultdict(Counter)
         for seen in learning:
-            for name, value in seen.numbers.items():
-                present.setdefault(name, []).append(value)
-            for name, text in seen.words.items():
-                texts.setdefault(name, []).append(text)
-        self._fill = {name: float(np.median(present[name])) for name in sorted(present)}
-        self._absent = [name for name in self._fill if len(present[name]) < len(learning)]
-        self._texts: list[tuple[str, str]] = []
-        for name in sorted(texts):
-            common = Counter(texts[name]).most_common(MOST_TEXTS)
-            if common[0][1] < len(learning):  # else all runs have the same text
-                self._texts += [(name, text) for text, _ in common]
-        names = [
-            *self._fill,
-            *(f"{name} is there" for name in self._absent),
-            *(f"{name} = {text}" for name, text in self._texts),
+            for name, value in seen.items():
+                if isinstance(value, str):
+                    texts[name][value] += 1
+                else:
+                    numbers[name].append(value)
+        self._fill = {name: float(np.median(numbers[name])) for name in sorted(numbers)}
+        self._absent = [name for name in self._fill if len(numbers[name]) < len(learning)]
+        self._texts = [
+            (name, text)
+            for name in sorted(texts)
+            for text, count in texts[name].most_common(MOST_TEXTS)
+            if count < len(learning)
         ]
+        names = [*self._fill, *(f"{name} is there" for name in self._absent)]
+        names += [f"{name} = {text}" for name, text in self._texts]
         self._varying = np.arange(len(names))
         self._varying = np.flatnonzero(np.ptp(self.matrix(learning), axis=0) > 0)
         self.names = [names[j] for j in self._varying]
 
     def matrix(self, runs: Sequence[Observation]) -> FloatArray:
         """One row per run; what never varied while learning is left out."""
-        rows = [
-            [
-                *(run.numbers.get(name, fill) for name, fill in self._fill.items()),
-                *(float(name in run.numbers) for name in self._absent),
-                *(float(run.words.get(name) == text) for name, text in self._texts),
-            ]
-            for run in runs
-        ]
+        rows = []
+        for run in runs:
+            numbers = {name: value for name, value in run.items() if not isinstance(value, str)}
+            row = [numbers.get(name, fill) for name, fill in self._fill.items()]
+            row += [float(name in numbers) for name in self._absent]
+            rows.append(row + [float(run.get(name) == text) for name, text in self._texts])
         return np.array(rows, dtype=float).reshape(len(runs), -1)[:, self._varying]
 
 
@@ -115,9 +112,9 @@ def learn_event(
     j = int(tried[best])
     value, event = float(cuts.value[best]), cuts.event(best, names[j], lambda matrix: matrix[:, j])
     for kind, fit in (("linear score", _linear), ("score of signs", _signs)):
+        if len(first) < 2 * FOLDS or first.shape[1] < 2:
+            break
         crossed = _cross_fitted(first, second, fit)
-        if crossed is None:
-            continue
         own = _best_cuts(crossed[0][:, None], crossed[1][:, None], limit, CHOOSING)
         if own.value[0] > value + MARGIN * max(value, 0.0):
             statistic = fit(first, second)
@@ -127,9 +124,6 @@ def learn_event(
             own.threshold[0] = ranked[min(round(share * len(ranked)), len(ranked) - 1)]
             value, event = float(own.value[0]), own.event(0, kind, statistic)
     return event
-
-
-# -- cuts ----------------------------------------------------------------------------------
 
 
 @dataclass
@@ -190,52 +184,41 @@ def _most_different(first: FloatArray, second: FloatArray, most: int) -> NDArray
 
 def _linear(first: FloatArray, second: FloatArray) -> Statistic:
     """Shrunken linear discriminant of the columns that differ most, outliers clipped."""
-    kept = _most_different(first, second, _size(first))
-    middle, spread, _ = _contrast(first[:, kept], second[:, kept])
-    scale = np.where(spread > 0, spread, 1.0)
 
-    def prepared(matrix: FloatArray) -> FloatArray:
-        return np.clip((matrix[:, kept] - middle) / scale, -10, 10)
+    def prepared(matrix: FloatArray, middle: FloatArray, spread: FloatArray) -> FloatArray:
+        return np.clip((matrix - middle) / np.where(spread > 0, spread, 1.0), -10, 10)
 
     return _fitted(LinearDiscriminantAnalysis("lsqr", shrinkage="auto"), prepared, first, second)
 
 
 def _signs(first: FloatArray, second: FloatArray) -> Statistic:
     """Logistic regression on which side of the middle each column lies."""
-    kept = _most_different(first, second, _size(first))
-    middle = _contrast(first[:, kept], second[:, kept])[0]
 
-    def prepared(matrix: FloatArray) -> FloatArray:
-        return np.sign(matrix[:, kept] - middle)
+    def prepared(matrix: FloatArray, middle: FloatArray, _: FloatArray) -> FloatArray:
+        return np.sign(matrix - middle)
 
     return _fitted(LogisticRegression(C=0.1, max_iter=200), prepared, first, second)
 
 
-def _size(first: FloatArray) -> int:
-    """Columns that a statistic adds up: no more than the runs can weigh."""
-    return int(np.clip(len(first) // 3, 5, MOST_ADDED))
-
-
-def _fitted(model: Any, prepared: Statistic, first: FloatArray, second: FloatArray) -> Statistic:
-    x = np.vstack([prepared(first), prepared(second)])
-    labels = np.repeat([1, 0], [len(first), len(second)])
+def _fitted(model: Any, prepared: Any, first: FloatArray, second: FloatArray) -> Statistic:
+    """The weighted sum of prepared columns: no more of them than the runs can weigh."""
+    kept = _most_different(first, second, int(np.clip(len(first) // 3, 5, MOST_ADDED)))
+    middle, spread, _ = _contrast(first[:, kept], second[:, kept])
+    x = prepared(np.vstack([first, second])[:, kept], middle, spread)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a poor fit is a poor statistic, no more
-        model.fit(x, labels)
+        model.fit(x, np.repeat([1, 0], [len(first), len(second)]))
     weights = np.nan_to_num(model.coef_[0])
     # rounded, so that sums that are equal but for rounding are equal
-    return lambda matrix: np.round(prepared(matrix) @ weights, 9)
+    return lambda matrix: np.round(prepared(matrix[:, kept], middle, spread) @ weights, 9)
 
 
 def _cross_fitted(
     first: FloatArray, second: FloatArray, fit: Callable[[FloatArray, FloatArray], Statistic]
-) -> tuple[FloatArray, FloatArray] | None:
-    """The statistic of runs by a fit to the others; None where there are too few."""
-    runs = len(first)
-    if runs < 2 * FOLDS or first.shape[1] < 2:
-        return None
-    part = np.arange(runs) % FOLDS
-    scores = np.zeros(runs), np.zeros(runs)
+) -> tuple[FloatArray, FloatArray]:
+    """The statistic of runs by a fit to the others."""
+    part = np.arange(len(first)) % FOLDS
+    scores = np.zeros(len(first)), np.zeros(len(first))
     for k in range(FOLDS):
         score = fit(first[part != k], second[part != k])
         for own, matrix in zip(scores, (first, second), strict=True):

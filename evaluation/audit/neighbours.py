@@ -23,21 +23,10 @@ from copula_shirley.schema.schema import Schema
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring tables and their public domain.
+    """Two neighbouring tables and their public domain; refused if they are not neighbours.
 
-    Parameters
-    ----------
-    name : str
-    first, second : DataFrame
-    schema : Schema
-    relation : {"add-remove", "replace-one"}
-    unit : {"row", "person"}
-        Whose rows may differ; ``row`` counts single rows although the schema names people.
-
-    Raises
-    ------
-    SettingError
-        If the tables are not neighbours.
+    ``relation`` is "add-remove" or "replace-one". ``unit`` is "row" or "person": whose rows may
+    differ; "row" counts single rows although the schema names people.
     """
 
     name: str
@@ -58,97 +47,36 @@ class Pair:
     @cached_property
     def differing(self) -> pd.DataFrame:
         """The rows that only one of the tables has."""
-        keys = [_keys(table, self.schema, person=True) for table in self.tables]
+        keys = [_keys(table, self.schema) for table in self.tables]
         rows = []
         for table, own, other in zip(self.tables, keys, reversed(keys), strict=True):
             left = Counter(other)
             for i, key in enumerate(own):
-                if left[key]:
-                    left[key] -= 1
-                else:
+                left[key] -= 1
+                if left[key] < 0:
                     rows.append(table.iloc[[i]])
         return pd.concat(rows, ignore_index=True)
-
-
-def check_neighbours(
-    first: pd.DataFrame, second: pd.DataFrame, schema: Schema, relation: str, unit: str = "row"
-) -> None:
-    """Refuse two tables that are not neighbours under a relation."""
-    if relation not in NEIGHBOURS:
-        raise SettingError(f"neighbours ({relation!r}) must be one of {', '.join(NEIGHBOURS)}")
-    if unit not in ("row", "person"):
-        raise SettingError(f"unit ({unit!r}) must be row or person")
-    if unit == "person" and schema.person is None:
-        raise SettingError("unit ('person') needs a schema that names a person column")
-    for table in (first, second):
-        schema.validate(table)
-    if list(first.columns) != list(second.columns):
-        raise SettingError("the two tables must have the same columns in the same order")
-    units = [_units(table, schema, unit) for table in (first, second)]
-    only = [units[0] - units[1], units[1] - units[0]]
-    more, fewer = (sum(counter.values()) for counter in only)
-    wanted = {"add-remove": ({0, 1}, f"one of them with one {unit} more")}
-    allowed, meaning = wanted.get(relation, ({1}, f"all but one {unit} alike"))
-    if {more, fewer} != allowed:
-        raise SettingError(
-            f"the two tables must be neighbours by {relation}: {meaning}. "
-            f"{_counted(more, unit)} only in the first, {_counted(fewer, unit)} only in the second"
-        )
-
-
-def _counted(number: int, unit: str) -> str:
-    verb = "is" if number == 1 else "are"
-    return f"{number} {unit}{'' if number == 1 else 's'} {verb}"
-
-
-def _keys(table: pd.DataFrame, schema: Schema, *, person: bool) -> list[tuple[Any, ...]]:
-    """Each row as plain numbers of the domain; missing values are equal to each other."""
-    columns: list[list[Any]] = []
-    for column in schema:
-        numbers = column.domain.to_numbers(table[column.name])
-        columns.append([None if np.isnan(value) else float(value) for value in numbers])
-    if person and schema.person is not None:
-        columns.append([str(who) for who in table[schema.person]])
-    return list(zip(*columns, strict=True))
-
-
-def _units(table: pd.DataFrame, schema: Schema, unit: str) -> Counter[Any]:
-    if unit == "row":
-        return Counter(_keys(table, schema, person=True))
-    people: dict[Any, list[Any]] = {}
-    whose = table[schema.person]
-    for who, key in zip(whose, _keys(table, schema, person=False), strict=True):
-        people.setdefault(who, []).append(key)
-    return Counter((str(who), tuple(sorted(rows, key=str))) for who, rows in people.items())
 
 
 @dataclass(frozen=True)
 class Canaries(Pair):
     """Tables of common rows and of canaries: all in ``first``, all out (or other) in ``second``.
 
-    Parameters
-    ----------
-    common : int
-        Rows, the first ones, that both tables have.
-    count : int
-        Canaries, each with as many rows, one canary after the other.
+    The first ``common`` rows are in both tables; each of ``count`` canaries has as many rows, one
+    canary after the other. Any two tables that differ in one coin are neighbours; these two differ
+    in all.
     """
 
     common: int = 0
     count: int = 0
 
     def __post_init__(self) -> None:
-        """Any two tables that differ in one coin are neighbours; these two differ in all."""
+        """Nothing to check: see above."""
 
     @property
     def rows_each(self) -> int:
         """Rows of one canary."""
         return (len(self.first) - self.common) // self.count
-
-    @cached_property
-    def differing(self) -> pd.DataFrame:
-        """The rows of all canaries."""
-        return self.first.iloc[self.common :].reset_index(drop=True)
 
     def drawn(self, inside: NDArray[np.bool_]) -> pd.DataFrame:
         """The table of these coins."""
@@ -166,7 +94,52 @@ class Questions(Pair):
     def __post_init__(self) -> None:
         """There is nothing to tell apart."""
 
-    @cached_property
-    def differing(self) -> pd.DataFrame:
-        """No row."""
-        return self.first.iloc[:0]
+
+def check_neighbours(
+    first: pd.DataFrame, second: pd.DataFrame, schema: Schema, relation: str, unit: str = "row"
+) -> None:
+    """Refuse two tables that are not neighbours under a relation."""
+    if relation not in NEIGHBOURS:
+        raise SettingError(f"neighbours ({relation!r}) must be one of {', '.join(NEIGHBOURS)}")
+    if unit not in ("row", "person"):
+        raise SettingError(f"unit ({unit!r}) must be row or person")
+    if unit == "person" and schema.person is None:
+        raise SettingError("unit ('person') needs a schema that names a person column")
+    for table in (first, second):
+        schema.validate(table)
+    if list(first.columns) != list(second.columns):
+        raise SettingError("the two tables must have the same columns in the same order")
+    one, other = (_units(table, schema, unit) for table in (first, second))
+    more, fewer = (one - other).total(), (other - one).total()
+    adding = relation == "add-remove"
+    if {more, fewer} != ({0, 1} if adding else {1}):
+        meaning = f"one of them with one {unit} more" if adding else f"all but one {unit} alike"
+        raise SettingError(
+            f"the two tables must be neighbours by {relation}: {meaning}. "
+            f"{_counted(more, unit)} only in the first, {_counted(fewer, unit)} only in the second"
+        )
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number} {unit} is" if number == 1 else f"{number} {unit}s are"
+
+
+def _keys(table: pd.DataFrame, schema: Schema) -> list[tuple[Any, ...]]:
+    """Each row as plain numbers of the domain; missing values are equal to each other."""
+    columns: list[list[Any]] = []
+    for column in schema:
+        numbers = column.domain.to_numbers(table[column.name])
+        columns.append([None if np.isnan(value) else float(value) for value in numbers])
+    if schema.person is not None:
+        columns.append([str(who) for who in table[schema.person]])
+    return list(zip(*columns, strict=True))
+
+
+def _units(table: pd.DataFrame, schema: Schema, unit: str) -> Counter[Any]:
+    keys = _keys(table, schema)
+    if unit == "row":
+        return Counter(keys)
+    people: dict[Any, list[Any]] = {}
+    for key in keys:
+        people.setdefault(key[-1], []).append(key)
+    return Counter(tuple(sorted(rows, key=str)) for rows in people.values())

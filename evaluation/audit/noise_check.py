@@ -49,21 +49,13 @@ SMOOTH = 50.0
 
 @dataclass
 class NoiseSums:
-    """Sums over the standardised noise of one fit, and what its transcript states wrongly.
+    """Sums over the standardised noise of one fit, and what its transcript states wrongly."""
 
-    Attributes
-    ----------
-    stages : dict
-        Number, sum and sum of squares by stage.
-    pairs : dict
-        Number and sum of projections by two stages.
-    unknown : list of str
-        Stages whose noise was not seen.
-    """
-
+    #: Number, sum and sum of squares by stage; number and sum of projections by two stages.
     stages: dict[str, list[float]] = field(default_factory=dict)
     pairs: dict[str, list[float]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    #: Stages whose noise was not seen.
     unknown: list[str] = field(default_factory=list)
 
     def add(self, scores: Iterable[tuple[str, FloatArray]]) -> None:
@@ -99,11 +91,10 @@ def scales(ledger: Ledger, queries: Sequence[Any]) -> list[tuple[float, float]] 
         share = (spend.rho if ledger.zcdp else spend.epsilon) / calibration.total
         if isinstance(query, Choice):
             found.append((calibration.choice_scale(share, query.count), 0.0))
-            continue
-        about = share, len(query.cell_maps)
-        far = isinstance(query, Distances)
-        scale, sigma = (f(*about, distances=far) for f in (calibration.scale, calibration.sigma))
-        found.append((scale, sigma))
+        else:
+            far = isinstance(query, Distances)
+            scale = calibration.scale(share, len(query.cell_maps), distances=far)
+            found.append((scale, calibration.deviation(scale)))
     return found
 
 
@@ -133,7 +124,7 @@ def noise_of(
         try:
             if generator.schema_ != schema:
                 raise ValueError("cells of a domain that was measured")
-            scores = standardised(query, answer, rows, scale, rng, gaussian=ledger.zcdp)
+            scores = _standardised(query, answer, rows, scale, rng, gaussian=ledger.zcdp)
             found += [(query.stage, one) for one in scores]
         except Exception:
             sums.unknown.append(query.stage)
@@ -141,7 +132,7 @@ def noise_of(
     return sums
 
 
-def standardised(
+def _standardised(
     query: Any, answer: Answer, rows: MemoryRows, scale: float, rng: Any, *, gaussian: bool
 ) -> list[FloatArray]:
     """For each table (all distances, each choice) its noise as standard normal numbers."""
@@ -197,28 +188,29 @@ def normal_noise(noise: NDArray[np.int64], scale: float, rng: Any, *, gaussian: 
 
 def check_noise(fits: Sequence[NoiseSums]) -> tuple[list[str], set[str]]:
     """What is wrong in the ledgers, the surest first, and the stages whose noise was seen."""
-    stages: dict[str, list[float]] = {}
-    pairs: dict[str, list[float]] = {}
+    whole = NoiseSums()
     for fit in fits:
-        for sums, own in ((stages, fit.stages), (pairs, fit.pairs)):
-            for name, more in own.items():
-                _add(sums, name, more)
-    odd: list[tuple[float, str]] = []
-    for stage, (count, total, squares) in stages.items():
+        for name, more in fit.stages.items():
+            _add(whole.stages, name, more)
+        for name, more in fit.pairs.items():
+            _add(whole.pairs, name, more)
+    tests: list[tuple[float, str]] = []  # two-sided chances where the ledger is right
+    for stage, (count, total, squares) in whole.stages.items():
         about = f"of {count:,.0f} standardised noises in stage {stage!r}"
-        tail = min(chi2.cdf(squares, count), chi2.sf(squares, count))
-        text = f"the standard deviation {about} is {math.sqrt(squares / count):.3g} and should be 1"
-        odd.append((2 * float(tail), text))
-        tail = norm.sf(abs(total) / math.sqrt(count))
-        odd.append((2 * float(tail), f"the mean {about} is {total / count:.3g} and should be 0"))
-    for pair, (count, total) in pairs.items():
+        spread, mean = math.sqrt(squares / count), total / count
+        tail = float(min(chi2.cdf(squares, count), chi2.sf(squares, count)))
+        tests.append((2 * tail, f"the standard deviation {about} is {spread:.3g} and should be 1"))
+        tail = float(norm.sf(abs(total) / math.sqrt(count)))
+        tests.append((2 * tail, f"the mean {about} is {mean:.3g} and should be 0"))
+    for pair, (count, total) in whole.pairs.items():
         score = total / math.sqrt(count)
         text = (
             f"the noises of answers in stages {pair} depend on each other (a score of {score:.1f} "
             f"that should be standard normal, of {count:,.0f})"
         )
-        odd.append((2 * float(norm.sf(abs(score))), text))
-    limit = LEDGER_ALARM / max(len(odd), 1)
+        tests.append((2 * float(norm.sf(abs(score))), text))
+    limit = LEDGER_ALARM / max(len(tests), 1)
     what = "the noise of answers is not the independent noise that the ledger states: "
     stated = dict.fromkeys(text for fit in fits for text in fit.faults)
-    return [*stated, *(what + text for chance, text in sorted(odd) if chance < limit)], set(stages)
+    found = [what + text for chance, text in sorted(tests) if chance < limit]
+    return [*stated, *found], set(whole.stages)

@@ -25,6 +25,7 @@ They are worst cases for generators of this kind; they are small, so that a fit 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,16 @@ from copula_shirley.evaluation.audit.neighbours import Canaries, Pair, Questions
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Column, Schema
 
+#: Common rows of the small pairs.
+ROWS = 60
+#: Categories of a column of the canaries' tables, and common rows of each combination.
+CATEGORIES, COMMON = 20, 5
+
+
+def _schema(names: Sequence[str], maximum: int = 9, **more: Any) -> Schema:
+    columns = (Column(name, "integer", minimum=0, maximum=maximum) for name in names)
+    return Schema(tuple(columns), **more)
+
 
 def _pair(
     name: str,
@@ -46,96 +57,73 @@ def _pair(
     ordinary: Sequence[Any],
     schema: Schema,
 ) -> Pair:
-    """A pair whose last row is the record, or is not there, or is an ordinary one."""
+    """A pair whose last unit is the record, or is not there, or is an ordinary one."""
+    each = schema.max_rows
 
     def with_last(row: Sequence[Any]) -> pd.DataFrame:
-        last = pd.DataFrame([list(row)], columns=common.columns)
+        last = pd.DataFrame([list(row)] * each, columns=common.columns)
         return pd.concat([common, last], ignore_index=True)
 
     second = common if relation == "add-remove" else with_last(ordinary)
-    return Pair(name, with_last(record), second, schema, relation)
+    unit = "row" if schema.person is None else "person"
+    return Pair(name, with_last(record), second, schema, relation, unit)
 
 
-def _numbers(names: Sequence[str], maximum: int = 9) -> tuple[Column, ...]:
-    return tuple(Column(name, "integer", minimum=0, maximum=maximum) for name in names)
-
-
-def outlier(relation: str, rows: int = 60) -> Pair:
+def outlier(relation: str) -> Pair:
     """Columns in lockstep from 0 to 5; one record in the corner (9, 0, 9)."""
-    steps = np.arange(rows) % 6
-    common = pd.DataFrame({"a": steps, "b": steps, "c": steps})
-    return _pair("outlier", relation, common, (9, 0, 9), (2, 2, 2), Schema(_numbers("abc")))
+    common = pd.DataFrame(dict.fromkeys("abc", np.arange(ROWS) % 6))
+    return _pair("outlier", relation, common, (9, 0, 9), (2, 2, 2), _schema("abc"))
 
 
-def tree_flip(relation: str, rows: int = 60) -> Pair:
+def tree_flip(relation: str) -> Pair:
     """Every row also with b and c exchanged; one record that b follows and c does not."""
     rng = np.random.default_rng(0)
-    a = rng.integers(0, 10, rows // 2)
-    b = np.clip(a + rng.integers(-2, 3, len(a)), 0, 9)
-    c = np.clip(a + rng.integers(-2, 3, len(a)), 0, 9)
-    one = pd.DataFrame({"a": a, "b": b, "c": c})
-    other = pd.DataFrame({"a": a, "b": c, "c": b})
-    common = pd.concat([one, other], ignore_index=True)
-    schema = Schema(_numbers("abc"))
-    return _pair("tree-flip", relation, common, (9, 9, 0), (9, 0, 9), schema)
+    a = rng.integers(0, 10, ROWS // 2)
+    b, c = (np.clip(a + rng.integers(-2, 3, len(a)), 0, 9) for _ in range(2))
+    halves = [pd.DataFrame({"a": a, "b": x, "c": y}) for x, y in ((b, c), (c, b))]
+    common = pd.concat(halves, ignore_index=True)
+    return _pair("tree-flip", relation, common, (9, 9, 0), (9, 0, 9), _schema("abc"))
 
 
-def category(
-    relation: str, rows: int = 60, *, ordered: bool = True, name: str = "category"
-) -> Pair:
+def category(relation: str, *, ordered: bool = True, name: str = "category") -> Pair:
     """One record with a category and a number that nobody else has."""
-    steps = np.arange(rows)
+    steps = np.arange(ROWS)
     common = pd.DataFrame(
         {"job": np.array(["law", "arts", "farm"])[steps % 3], "x": steps % 5, "y": (steps // 3) % 5}
     )
     job = Column("job", "categorical", categories=("arts", "farm", "law", "none"), ordered=ordered)
-    schema = Schema((job, *_numbers("xy")))
+    schema = Schema((job, *_schema("xy").columns))
     return _pair(name, relation, common, ("none", 9, 4), ("law", 0, 0), schema)
 
 
-def label(relation: str) -> Pair:
-    """One record with a category that nobody else has, in a column without an order."""
-    return category(relation, ordered=False, name="label")
-
-
-def duplicates(relation: str, rows: int = 60, columns: int = 4) -> Pair:
+def duplicates(relation: str, columns: int = 4) -> Pair:
     """Rows of zeros and rows of ones, as many of each; one more row of ones."""
     names = [f"x{j}" for j in range(columns)]
-    halves = np.arange(rows) % 2
-    common = pd.DataFrame(dict.fromkeys(names, halves))
-    schema = Schema(_numbers(names, maximum=1))
-    return _pair("duplicates", relation, common, [1] * columns, [0] * columns, schema)
+    common = pd.DataFrame(dict.fromkeys(names, np.arange(ROWS) % 2))
+    ends = [1] * columns, [0] * columns
+    return _pair("duplicates", relation, common, *ends, _schema(names, 1))
 
 
-def missing(relation: str, rows: int = 60) -> Pair:
+def missing(relation: str) -> Pair:
     """One record without a value where all others have one."""
-    steps = np.arange(rows)
+    steps = np.arange(ROWS)
     common = pd.DataFrame({"a": steps % 6, "b": steps % 4, "c": steps % 6})
-    listed = [Column(c.name, "integer", minimum=0, maximum=9, missing=True) for c in _numbers("ab")]
-    schema = Schema((*listed, *_numbers("c")))
+    schema = Schema(
+        tuple(Column(n, "integer", minimum=0, maximum=9, missing=n != "c") for n in "abc")
+    )
     return _pair("missing", relation, common, (np.nan, 3, 5), (2, 3, 5), schema)
 
 
-def person(relation: str, people: int = 20, rows_each: int = 3) -> Pair:
-    """People with three rows each; one of them has all of them in one cell."""
-    who = np.repeat([f"p{i}" for i in range(people)], rows_each)
-    steps = np.arange(len(who))
+def person(relation: str) -> Pair:
+    """Twenty people with three rows each; one more has all of them in one cell."""
+    steps = np.arange(ROWS)
+    who = [f"p{i // 3}" for i in steps]
     common = pd.DataFrame({"who": who, "x": steps % 4, "y": (steps // 4) % 4})
-    schema = Schema(_numbers("xy", maximum=4), person="who", max_rows=rows_each)
-
-    def with_last(value: int) -> pd.DataFrame:
-        last = pd.DataFrame({"who": "new", "x": [value] * rows_each, "y": [value] * rows_each})
-        return pd.concat([common, last], ignore_index=True)
-
-    second = common if relation == "add-remove" else with_last(0)
-    return Pair("person", with_last(4), second, schema, relation, "person")
+    schema = _schema("xy", 4, person="who", max_rows=3)
+    return _pair("person", relation, common, ("new", 4, 4), ("new", 0, 0), schema)
 
 
-#: Categories of a column of the canaries' tables, and common rows of each combination.
-CATEGORIES, COMMON = 20, 5
-
-
-def canaries(relation: str, *, rows_each: int | None = None) -> Canaries:
+def canaries(relation: str, rows_each: int | None = None) -> Canaries:
     """The built-in canaries: single rows, or people with ``rows_each`` rows."""
     names = [f"c{i:02d}" for i in range(CATEGORIES)]
     cells = np.arange(CATEGORIES**2)
@@ -147,29 +135,22 @@ def canaries(relation: str, *, rows_each: int | None = None) -> Canaries:
         table = table.map(lambda i: names[i])
         return table if rows_each is None else table.assign(who=[f"{person}{i}" for i in which])
 
-    each = rows_each or 1
     common = pd.concat([rows(cells, f"{i} ") for i in range(COMMON)])
-    first, second = (rows(np.repeat(which, each), "") for which in (cells, other))
+    first, second = (rows(np.repeat(which, rows_each or 1), "") for which in (cells, other))
     if rows_each is not None:
         second["who"] = first["who"] + "'"
     columns = tuple(Column(name, "categorical", categories=tuple(names)) for name in "xy")
-    people: dict[str, Any] = {} if rows_each is None else {"person": "who", "max_rows": each}
-    last = common if relation == "add-remove" else pd.concat([common, second])
+    people: dict[str, Any] = {} if rows_each is None else {"person": "who", "max_rows": rows_each}
     return Canaries(
         "canaries" if rows_each is None else "canary-people",
         pd.concat([common, first], ignore_index=True),
-        last.reset_index(drop=True),
+        pd.concat([common, second][: 1 + (relation != "add-remove")], ignore_index=True),
         Schema(columns, **people),
         relation,
         "row" if rows_each is None else "person",
         common=len(common),
         count=len(cells),
     )
-
-
-def canary_people(relation: str) -> Canaries:
-    """Canaries that are people with three rows each."""
-    return canaries(relation, rows_each=3)
 
 
 def questions(relation: str, rows: int = 60_000, few: int = 5_000) -> Questions:
@@ -185,7 +166,7 @@ def questions(relation: str, rows: int = 60_000, few: int = 5_000) -> Questions:
         columns[name] = np.where(rng.random(rows) < 0.8, near, rng.integers(0, 10, rows)).clip(0, 9)
     columns["wide"] = first * 100 + rng.integers(0, 100, rows)
     table = pd.DataFrame(columns)
-    schema = Schema((*_numbers("abcd"), *_numbers(["wide"], maximum=1023)))
+    schema = Schema((*_schema("abcd").columns, *_schema(["wide"], 1023).columns))
     second = pd.DataFrame({name: rng.permutation(table[name])[:few] for name in table})
     return Questions("questions", table, second, schema, relation)
 
@@ -197,10 +178,10 @@ PAIRS: dict[str, Callable[[str], Pair]] = {
     "category": category,
     "duplicates": duplicates,
     "missing": missing,
-    "label": label,
+    "label": partial(category, ordered=False, name="label"),
     "person": person,
     "canaries": canaries,
-    "canary-people": canary_people,
+    "canary-people": partial(canaries, rows_each=3),
     "questions": questions,
 }
 #: Those whose unit is a row; the last two only for generators with a transcript.
@@ -228,11 +209,11 @@ def read_pair(
     first: str | Path,
     second: str | Path,
     schema: str | Path,
+    missing_texts: Sequence[str],
     relation: str,
-    unit: str = "row",
-    missing_texts: Sequence[str] = (),
 ) -> Pair:
     """Two files of a user and their schema; refused if they are not neighbours."""
     declared = Schema.read(schema)
     one, other = (read_table(path, declared, missing_texts) for path in (first, second))
+    unit = "row" if declared.person is None else "person"
     return Pair("tables", one, other, declared, relation, unit)

@@ -1,7 +1,7 @@
 """Many fits on both tables of a pair: seeds, processes, and files from which to go on.
 
 Run i on table s has a seed of its own, derived from (seed of the audit, s, i): a longer audit has
-the runs of a shorter one, and none of them depends on how many processes work. Runs are kept in
+the runs of a shorter one, and none of them depends on how many processes work. Runs are stored in
 small files, each written whole or not at all; a file is for one chunk of one table of one pair of
 one identity (generator, settings, tables, seed, code: whatever the caller hashes). Of canaries,
 both sides are runs by coins, so that they have twice as many.
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy
+import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
@@ -34,7 +34,7 @@ from copula_shirley.evaluation.audit.observation import (
     BOXES,
     Observation,
     black_box,
-    has_white_box,
+    number,
     white_box,
 )
 from copula_shirley.files.model_file import atomic_path
@@ -53,24 +53,16 @@ SAMPLE_ROWS = 1_000
 
 @dataclass
 class Fit:
-    """What was seen of one fit.
+    """What was seen of one fit."""
 
-    Attributes
-    ----------
-    boxes : dict
-        An observation for each box.
-    stated : Statement or None
-        What its ledger states.
-    right : int or None
-        Canaries that were guessed right.
-    noise : NoiseSums or None
-        Of the noise of its answers, where the rows are known.
-    """
-
+    #: An observation for each box.
     boxes: dict[str, Observation] = field(default_factory=dict)
+    #: What its ledger states.
     stated: Statement | None = None
     error: str | None = None
+    #: Canaries that were guessed right.
     right: int | None = None
+    #: Of the noise of its answers, where the rows are known.
     noise: NoiseSums | None = None
 
 
@@ -99,96 +91,79 @@ class Setup:
         if self.seed is None:
             return None
         name = zlib.crc32(pair.name.encode())
-        words = numpy.random.SeedSequence([self.seed, name, side, index]).generate_state(2)
+        words = np.random.SeedSequence([self.seed, name, side, index]).generate_state(2)
         return int(words[0]) << 31 | int(words[1]) >> 1
 
 
+def run_once(setup: Setup, pair: Pair, side: int, state: int | None) -> Fit:
+    """Fit a fresh generator to one table of a pair, and keep what the pair is for."""
+    run = _recorded_run if isinstance(pair, Canaries | Questions) else fit_once
+    with prepared(state):
+        return run(setup, pair, side, state)
+
+
 def fit_once(setup: Setup, pair: Pair, side: int, state: int | None) -> Fit:
-    """Fit a fresh generator to one table of a pair and keep what an attacker would see."""
-    with _prepared(state):
-        seen: dict[str, Observation] = {}
-        try:
-            generator = setup.make(state)
-            _fit(generator, pair.tables[side].copy(), pair.schema)
-            if "white" in setup.boxes and has_white_box(generator):
-                seen["white"] = white_box(generator)
-        except Exception as error:
-            text = f"{type(error).__name__}: {error}"
-            return Fit(dict.fromkeys(setup.boxes, Observation.of_error(text)), error=text)
-        fit = Fit(seen, statement_of(generator))
-        if "black" in setup.boxes:
-            try:
-                drawn = generator.sample(setup.rows)
-                seen["black"] = black_box(drawn, pair.schema, pair.differing)
-                size = getattr(generator, "n_rows_", None)
-                if size is not None:  # the size of a sample that nobody asked a size for
-                    seen["black"].number("rows by default", size)
-            except Exception as error:
-                fit.error = f"{type(error).__name__}: {error}"
-                seen["black"] = Observation.of_error(fit.error)
-        return fit
-
-
-def guess_once(setup: Setup, pair: Canaries, _: int, state: int | None) -> Fit:
-    """Fit a fresh generator to canaries by coins, and count the right guesses.
-
-    Without a transcript there are none. A fit that raises leaves all guesses at "out".
-    """
-    rng = numpy.random.default_rng(None if state is None else [0xCA9A21E5, state])
-    inside = rng.random(pair.count) < 0.5
-    fit = Fit(right=int(numpy.sum(~inside)))
-    table = pair.drawn(inside)
+    """Keep what an attacker would see."""
+    fit = Fit()
     try:
-        generator, questions = _recorded(setup, table, pair.schema, state)
-        fit.stated = statement_of(generator)
-        if fit.stated is None or not fit.stated.transcript:
-            return replace(fit, right=None)
-        answers = list(generator.transcript_.answers)
-        queries = [question.query for question in questions]
-        implied = scales(generator.ledger_, queries)
-        if implied is not None and len(implied) == len(answers):
-            # not what the transcript states, which could mislead the attacker
-            answers = [replace(a, sigma=s) for a, (_, s) in zip(answers, implied, strict=True)]
-        fit.noise = noise_of(generator, questions, table, pair.schema, state)
-        guessed = likelihoods(pair, inside, queries, answers, fit.stated.zcdp) > 0
-        fit.right = int(numpy.sum(guessed == inside))
-    except Exception as caught:
-        fit.error = f"{type(caught).__name__}: {caught}"
+        generator = setup.make(state)
+        _fit(generator, pair.tables[side], pair.schema)
+        white = white_box(generator) if "white" in setup.boxes else None
+        if white is not None:
+            fit.boxes["white"] = white
+    except Exception as error:
+        fit.error = f"{type(error).__name__}: {error}"
+        fit.boxes = {box: Observation(raised=fit.error) for box in setup.boxes}
+        return fit
+    fit.stated = statement_of(generator)
+    if "black" in setup.boxes:
+        try:
+            seen = black_box(generator.sample(setup.rows), pair.schema, pair.differing)
+            if hasattr(generator, "n_rows_"):  # the size of a sample that nobody asked a size for
+                number(seen, "rows by default", generator.n_rows_)
+        except Exception as error:
+            fit.error = f"{type(error).__name__}: {error}"
+            seen = Observation(raised=fit.error)
+        fit.boxes["black"] = seen
     return fit
 
 
-def check_once(setup: Setup, pair: Pair, side: int, state: int | None) -> Fit:
-    """Fit a fresh generator to a table that makes it ask, and keep the noise of its answers."""
+def _recorded_run(setup: Setup, pair: Pair, side: int, state: int | None) -> Fit:
+    """Keep the noise of the answers; of canaries by coins, count the right guesses, too.
+
+    Without a transcript there are none. A fit that raises leaves all guesses at "out".
+    """
+    inside = np.zeros(0, dtype=bool)
     table, fit = pair.tables[side], Fit()
-    try:
-        generator, questions = _recorded(setup, table, pair.schema, state)
-        fit.stated = statement_of(generator)
-        if fit.stated is not None and fit.stated.transcript:
-            fit.noise = noise_of(generator, questions, table, pair.schema, state)
-        return fit
-    except Exception as caught:
-        return Fit(error=f"{type(caught).__name__}: {caught}")
-
-
-def run_once(setup: Setup, pair: Pair, side: int, state: int | None) -> Fit:
-    """One run, in the way that the pair is for."""
     if isinstance(pair, Canaries):
-        return guess_once(setup, pair, side, state)
-    return (check_once if isinstance(pair, Questions) else fit_once)(setup, pair, side, state)
-
-
-def _recorded(
-    setup: Setup, table: pd.DataFrame, schema: Schema, state: int | None
-) -> tuple[Any, list[Any]]:
-    """A fitted generator, and what it asked."""
-    with _prepared(state):
+        rng = np.random.default_rng(None if state is None else [0xCA9A21E5, state])
+        inside = rng.random(pair.count) < 0.5
+        table = pair.drawn(inside)
+    try:
         generator = setup.make(state)
-    with _prepared(state), recorded(generator) as record:
-        _fit(generator, table.copy(), schema)
-    return generator, record.questions
+        with recorded(generator) as record:
+            _fit(generator, table, pair.schema)
+        fit.stated = statement_of(generator)
+        if fit.stated is None or not fit.stated.transcript:
+            return fit
+        fit.noise = noise_of(generator, record.questions, table, pair.schema, state)
+        if isinstance(pair, Canaries):
+            queries = [question.query for question in record.questions]
+            answers = list(generator.transcript_.answers)
+            implied = scales(generator.ledger_, queries)
+            if implied is not None and len(implied) == len(answers):
+                # not what the transcript states, which could mislead the attacker
+                answers = [replace(a, sigma=s) for a, (_, s) in zip(answers, implied, strict=True)]
+            guessed = likelihoods(pair, inside, queries, answers, fit.stated.zcdp) > 0
+            fit.right = int(np.sum(guessed == inside))
+    except Exception as error:
+        fit.error = f"{type(error).__name__}: {error}"
+        fit.right = int(np.sum(~inside))
+    return fit
 
 
 def _fit(generator: Any, table: pd.DataFrame, schema: Schema) -> None:
+    table = table.copy()
     if not isinstance(generator, Generator):
         table = schema.without_left_out(table)
         if schema.person is not None:
@@ -197,21 +172,21 @@ def _fit(generator: Any, table: pd.DataFrame, schema: Schema) -> None:
 
 
 @contextmanager
-def _prepared(state: int | None) -> Iterator[None]:
+def prepared(state: int | None) -> Iterator[None]:
     """What a fit runs in: no warnings, and the global states, from which many draw, seeded."""
-    before = random.getstate(), numpy.random.get_state()  # noqa: NPY002
+    before = random.getstate(), np.random.get_state()  # noqa: NPY002
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a warning says stands in the ledger
         if state is None:
             yield
             return
         random.seed(state)
-        numpy.random.seed(state % 2**32)  # noqa: NPY002
+        np.random.seed(state % 2**32)  # noqa: NPY002
         try:
             yield
         finally:
             random.setstate(before[0])
-            numpy.random.set_state(before[1])  # noqa: NPY002
+            np.random.set_state(before[1])  # noqa: NPY002
 
 
 # -- all runs ------------------------------------------------------------------------------
@@ -219,55 +194,48 @@ def _prepared(state: int | None) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Runs on one table of a pair that are kept in one file."""
+    """Runs on one table of a pair that are stored in one file."""
 
     number: int
     pair: Pair
     side: int
     start: int
     stop: int
-
-    def file(self, folder: Path) -> Path:
-        """Where its runs are kept; content decides, so that an edited pair has files of its own."""
-        digest = pair_digest(self.pair)[:12]
-        span = f"{self.side}-{self.start:06d}-{self.stop:06d}"
-        return folder / f"{self.pair.name}-{digest}-{span}.json.gz"
+    file: Path | None
 
     @property
     def place(self) -> tuple[int, int, int]:
         """Its place among all runs."""
         return self.number, self.side, self.start
 
-    def run(self, setup: Setup, folder: Path | None) -> tuple[tuple[int, int, int], list[Fit]]:
-        """Make its runs, and keep them; given back with their place."""
+    def run(self, setup: Setup) -> tuple[tuple[int, int, int], list[Fit]]:
+        """Make its runs, and store them."""
         fits = [
             run_once(setup, self.pair, self.side, setup.state(self.pair, self.side, index))
             for index in range(self.start, self.stop)
         ]
-        if folder is not None:
-            with atomic_path(self.file(folder)) as partial:
+        if self.file is not None:
+            with atomic_path(self.file) as partial:
                 partial.write_bytes(gzip.compress(msgspec.json.encode(fits), compresslevel=3))
         return self.place, fits
 
-    def read(self, folder: Path | None) -> list[Fit] | None:
-        """The runs of its file, or None where there is none that can be read."""
-        if folder is None:
-            return None
+    def read(self) -> list[Fit]:
+        """The runs of its file; none where there is none that can be read."""
         try:
-            content = gzip.decompress(self.file(folder).read_bytes())
+            content = b"" if self.file is None else gzip.decompress(self.file.read_bytes())
             return msgspec.json.decode(content, type=list[Fit])
         except (OSError, EOFError, zlib.error, msgspec.MsgspecError, UnicodeDecodeError):
-            return None
+            return []
 
 
-def pair_digest(pair: Pair) -> str:
-    """A hash of the tables, the schema and the relation of a pair."""
+def _digest(pair: Pair) -> str:
+    """A hash of the tables, the schema and the relation, so that an edited pair has own files."""
     digest = hashlib.sha256(json.dumps(pair.schema.to_dict(), default=str).encode())
     digest.update(f"{pair.relation} {pair.unit}".encode())
     for table in pair.tables:
         digest.update(str(dict(table.dtypes)).encode())
         digest.update(table.to_csv(index=False).encode())
-    return digest.hexdigest()
+    return digest.hexdigest()[:12]
 
 
 def run_all(
@@ -280,16 +248,16 @@ def run_all(
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[tuple[int, int], list[Fit]]:
     """All runs, by number of the pair and side, in order of their index."""
-    chunks = [
-        Chunk(i, pair, side, start, min(start + CHUNK, runs))
-        for start in range(0, runs, CHUNK)
-        for i, pair in enumerate(pairs)
-        for side in (0, 1)
-        if start < CHUNK or not isinstance(pair, Questions)
-    ]
-    kept = {chunk.place: chunk.read(folder) for chunk in chunks}
-    found = {place: fits for place, fits in kept.items() if fits is not None}
-    left = [chunk for chunk in chunks if chunk.place not in found]
+    chunks = []
+    for i, pair in enumerate(pairs):
+        stem = None if folder is None else folder / f"{pair.name}-{_digest(pair)}"
+        for start in range(0, CHUNK if isinstance(pair, Questions) else runs, CHUNK):
+            stop = min(start + CHUNK, runs)
+            for side in (0, 1):
+                file = stem and stem.with_name(f"{stem.name}-{side}-{start:06d}-{stop:06d}.json.gz")
+                chunks.append(Chunk(i, pair, side, start, stop, file))
+    found = {chunk.place: chunk.read() for chunk in chunks}
+    left = [chunk for chunk in chunks if not found[chunk.place]]
     total = sum(chunk.stop - chunk.start for chunk in chunks)
 
     def tell() -> None:
@@ -297,12 +265,12 @@ def run_all(
             progress(sum(map(len, found.values())), total)
 
     tell()
-    work = (delayed(chunk.run)(setup, folder) for chunk in left)
+    work = (delayed(chunk.run)(setup) for chunk in left)
     workers = min(jobs, max(len(left), 1))
     for place, fits in Parallel(n_jobs=workers, return_as="generator_unordered")(work):
         found[place] = fits
         tell()
     result: dict[tuple[int, int], list[Fit]] = {}
-    for i, side, start in sorted(found):
-        result.setdefault((i, side), []).extend(found[i, side, start])
+    for place, side, start in sorted(found):
+        result.setdefault((place, side), []).extend(found[place, side, start])
     return result

@@ -30,7 +30,7 @@ from copula_shirley.evaluation.audit.estimates import (
 from copula_shirley.evaluation.audit.neighbours import Canaries
 from copula_shirley.evaluation.audit.observation import Observation
 from copula_shirley.evaluation.audit.pairs import built_in
-from copula_shirley.evaluation.audit.runs import Fit, Setup, guess_once
+from copula_shirley.evaluation.audit.runs import Fit, Setup, run_once
 from copula_shirley.measure.watched import recorded
 from copula_shirley.privacy.zcdp import rho_of
 
@@ -143,7 +143,7 @@ def test_canaries_are_one_test_more(monkeypatch: pytest.MonkeyPatch) -> None:
         tests.append(args[3])
         return Control((), Power("mu", MU, 0.0, 1.0, (), ()), {})
 
-    few = {pair: [Fit({}, None)] for pair in ((0, 0), (0, 1), (1, 0), (1, 1))}
+    few = {pair: [Fit()] for pair in ((0, 0), (0, 1), (1, 0), (1, 1))}
     for (pair, _), fits in few.items():
         seen = Observation({"x": 1.0})
         fits[:] = [Fit({"white": seen}) if pair == 0 else Fit(right=200)] * 40
@@ -173,7 +173,7 @@ class Particular(Refuses):
     ("kind", "keeps", "why"),
     [
         (DPHistogram, False, "the generator keeps no transcript of noisy answers"),
-        (Particular, True, "the generator fails on them: ValueError: other columns"),
+        (Particular, True, "the generator fails on it: ValueError: other columns"),
     ],
 )
 def test_where_there_are_no_canaries(kind: type, keeps: bool, why: str) -> None:
@@ -196,7 +196,7 @@ def test_canaries_alone_that_cannot_be(kind: type, changes: Any, words: str) -> 
 
 
 def test_a_fit_that_raises_guesses_that_all_are_out() -> None:
-    fit = guess_once(Setup(vine(Refuses)), canaries("canaries", "add-remove"), 0, 3)
+    fit = run_once(Setup(vine(Refuses)), canaries("canaries", "add-remove"), 0, 3)
     assert fit.error == "ValueError: other columns"
     assert fit.right is not None and 150 < fit.right < 250
 

@@ -141,6 +141,6 @@ def test_a_pair_of_files(tmp_path: Path) -> None:
     numbers(1, 2).to_csv(tmp_path / "b.csv", index=False)
     (tmp_path / "s.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
     files = [tmp_path / name for name in ("a.csv", "b.csv", "s.yaml")]
-    assert read_pair(*files, "add-remove").differing["x"].tolist() == [3]
+    assert read_pair(*files, (), "add-remove").differing["x"].tolist() == [3]
     with pytest.raises(SettingError, match="all but one row alike"):
-        read_pair(*files, "replace-one")
+        read_pair(*files, (), "replace-one")
