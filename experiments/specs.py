@@ -12,15 +12,17 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from itertools import product
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
 from copula_shirley.errors import SettingError, ShirleyError
 from copula_shirley.evaluation.comparison import TASKS, Profile
@@ -40,6 +42,16 @@ GRIDS = Path(__file__).parent / "grids"
 OFF = ("off", "none", False, None)
 #: Runs of a grid, before those that an entry leaves out; each takes at least a second.
 MOST_RUNS = 1_000_000
+#: What msgspec says, in plain words.
+WORDS = {
+    "Expected": "must be",
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`str`": "a text",
+    "`bool`": "true or false",
+    "`array`": "a list",
+    "`object`": "a mapping",
+}
 #: The metrics of a grid that names none.
 DEFAULT_METRICS = (
     "ks",
@@ -57,6 +69,9 @@ DEFAULT_METRICS = (
 )
 
 
+T = TypeVar("T")
+
+
 class GridError(ShirleyError):
     """A grid's YAML has a key or a value that it cannot have."""
 
@@ -67,7 +82,6 @@ class Run:
 
     Parameters
     ----------
-    dataset : str
     generator : str
         Its label in tables.
     use : str
@@ -78,15 +92,10 @@ class Run:
         Which of the varied settings this is, in words.
     epsilon : float or None
         None is a fit without noise.
-    fold, folds : int
-    seed : int
     rows : int or None
         Only so many rows of the data set, chosen once for all generators.
-    unit : {"person", "row"}
-    metrics : tuple of str
     profile : {"light", "thesis"}
         Size of the classifiers that score.
-    threads : int
     keep_table : bool
         Whether the synthetic table is kept beside the figures.
     """
@@ -145,12 +154,11 @@ class Run:
         "rows" and "folds" depend on the data set alone, so that all generators get the same
         rows; "score" on data set, fold and seed; "fit" and "sample" on all that is fitted.
         """
-        data: list[Any] = [self.dataset, self.folds, self.rows, self.unit]
-        axes: dict[str, list[Any]] = {"rows": data, "folds": data}
+        data = [self.dataset, self.folds, self.rows, self.unit]
         score = [*data, self.fold, self.seed]
-        axes["score"] = score
         own = [*score, self.use, dict(self.settings), self.epsilon]
-        key = json.dumps([purpose, axes.get(purpose, own)], sort_keys=True)
+        axes = {"rows": data, "folds": data, "score": score}.get(purpose, own)
+        key = json.dumps([purpose, axes], sort_keys=True)
         return np.random.default_rng(list(hashlib.sha256(key.encode()).digest()))
 
 
@@ -174,17 +182,21 @@ def _frozen(value: Any) -> Any:
 
 # -- grids -----------------------------------------------------------------------
 
+_Count = Annotated[int, Meta(ge=1)]
+_Index = Annotated[int, Meta(ge=0)]
+_Positive = Annotated[float, Meta(gt=0)]
+_SOME = Meta(min_length=1)
+
 
 @dataclass(frozen=True)
 class Entry:
     """A generator of a grid."""
 
-    label: str
-    use: str
-    settings: Mapping[str, Any]
-    vary: Mapping[str, Sequence[Any]]
-    epsilons: tuple[float | None, ...] | None
-    datasets: tuple[str, ...] | None
+    use: Annotated[str, _SOME]
+    settings: dict[str, Any] = field(default_factory=dict)
+    vary: dict[str, Annotated[list[Any], _SOME]] = field(default_factory=dict)
+    epsilons: Annotated[tuple[float | None, ...], _SOME] | None = None
+    datasets: Annotated[tuple[str, ...], _SOME] | None = None
 
     def variants(self) -> Iterator[tuple[str, tuple[tuple[str, Any], ...]]]:
         """Each combination of the varied settings, in words and in full."""
@@ -213,20 +225,20 @@ class Grid:
 
     name: str
     title: str
-    datasets: tuple[str, ...]
-    generators: tuple[Entry, ...]
-    epsilons: tuple[float | None, ...] = (1.0,)
-    folds: int = 5
-    only_folds: tuple[int, ...] | None = None
-    seeds: tuple[int, ...] = (0,)
-    rows: int | None = None
+    datasets: Annotated[tuple[str, ...], _SOME]
+    generators: Annotated[dict[str, Entry], _SOME]
+    epsilons: Annotated[tuple[float | None, ...], _SOME] = (1.0,)
+    folds: Annotated[int, Meta(ge=2)] = 5
+    only_folds: Annotated[tuple[_Index, ...], _SOME] | None = None
+    seeds: Annotated[tuple[_Index, ...], _SOME] = (0,)
+    rows: _Count | None = None
     unit: Unit = "person"
-    metrics: tuple[str, ...] = DEFAULT_METRICS
+    metrics: Annotated[tuple[str, ...], _SOME] = DEFAULT_METRICS
     profile: Profile = "light"
-    threads: int = 1
+    threads: _Count = 1
     keep_table: bool = False
-    minutes: float = 60.0
-    gigabytes: float = 8.0
+    minutes: _Positive = 60.0
+    gigabytes: _Positive = 8.0
 
     @classmethod
     def read(cls, config: str | Path, size: Size = "full") -> Grid:
@@ -246,61 +258,51 @@ class Grid:
     @classmethod
     def from_dict(cls, entry: Any, name: str, size: Size = "full") -> Grid:
         """A grid from the content of its YAML; what stands under ``quick`` is for that size."""
-        if not isinstance(entry, dict):
-            raise GridError(f"a grid ({type(entry).__name__}) must be a mapping of settings")
-        quick = _mapping(entry.get("quick") or {}, "quick")
-        entry = {key: value for key, value in entry.items() if key != "quick"}
+        entry = dict(_mapping("a grid", entry))
+        quick = _mapping("quick", entry.pop("quick", None) or {})
         if size == "quick":
             entry |= quick
         elif quick:
             cls.from_dict({**entry, **quick}, name)  # what is wrong with it shows now
-        known = [field.name for field in fields(cls)]
-        for key in entry:
-            if key not in known:
-                raise GridError(f"key ({key!r}) must be one of {', '.join([*known, 'quick'])}")
-        values = {"name": name, "title": name, **entry}
-        for key in ("datasets", "generators"):
-            if not values.get(key):
-                raise GridError(f"{key} must name at least one")
-        values["datasets"] = _datasets(values["datasets"])
-        values["generators"] = tuple(
-            _entry(label, options) for label, options in _mapping(values["generators"]).items()
-        )
-        if "epsilons" in values:
-            values["epsilons"] = _epsilons(values["epsilons"])
-        if "metrics" in values:
-            values["metrics"] = _metrics(values["metrics"])
-        for key in ("seeds", "only_folds"):
-            if values.get(key) is not None:
-                values[key] = tuple(_whole(f"{key}", value, 0) for value in _list(key, values[key]))
-        grid = cls(**values)
+        entries = {}
+        for label, about in _mapping("generators", entry.get("generators")).items():
+            what = f"generator {label!r}"
+            whole = {"use": label, **_mapping(what, about or {})}
+            entries[str(label)] = converted(Entry, whole, f"{what}: ")
+        entry["generators"] = entries
+        grid = converted(cls, {"name": name, "title": name, **entry}, "", "quick")
         grid._check()
         return grid
 
     def _check(self) -> None:
-        _whole("folds", self.folds, 2)
-        _whole("threads", self.threads, 1)
-        if self.rows is not None:
-            _whole("rows", self.rows, 2 * self.folds)
+        own = [name for entry in self.generators.values() for name in entry.datasets or ()]
+        for key, values, known in (
+            ("datasets", (*self.datasets, *own), list_datasets()),
+            ("metrics", self.metrics, known_metrics()),
+        ):
+            for value in values:
+                if value not in known:
+                    raise GridError(f"{key} ({value!r}) must be among {', '.join(sorted(known))}")
+        for label, entry in self.generators.items():
+            if "epsilon" in entry.settings or "epsilon" in entry.vary:
+                raise GridError(
+                    f"generator {label!r}: epsilon is no setting here; name it in epsilons"
+                )
+        if self.rows is not None and self.rows < 2 * self.folds:
+            raise GridError(f"rows ({self.rows}) must be a whole number, {2 * self.folds} or more")
         for fold in self.only_folds or ():
             if fold >= self.folds:
                 raise GridError(f"only_folds ({fold}) must be below folds ({self.folds})")
         folds = self.folds if self.only_folds is None else len(self.only_folds)
+        entries = self.generators.values()
+        variants = sum(math.prod(map(len, entry.vary.values())) for entry in entries)
         lists = (self.seeds, self.datasets, self._all_epsilons())
-        variants = sum(math.prod(map(len, entry.vary.values())) for entry in self.generators)
         runs = folds * variants * math.prod(map(len, lists))
         if runs > MOST_RUNS:
             raise GridError(
                 f"runs ({runs:,}: folds, seeds, datasets, epsilons and settings that vary, "
                 f"multiplied) must be at most {MOST_RUNS:,}"
             )
-        for key, allowed in (("unit", get_args(Unit)), ("profile", get_args(Profile))):
-            if getattr(self, key) not in allowed:
-                raise GridError(f"{key} ({getattr(self, key)!r}) must be {' or '.join(allowed)}")
-        for key in ("minutes", "gigabytes"):
-            value = getattr(self, key)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-                raise GridError(f"{key} ({value!r}) must be a number above 0")
 
     def runs(self) -> list[Run]:
         """Every run, fold by fold, so that an early look shows all generators.
@@ -308,91 +310,62 @@ class Grid:
         A generator without epsilon of its own, such as ``real``, stands once: its entry says
         ``epsilons: [off]``.
         """
-        found: dict[Run, None] = {}
+        names = ("folds", "rows", "unit", "metrics", "profile", "threads", "keep_table")
+        shared = {name: getattr(self, name) for name in names}
         folds = range(self.folds) if self.only_folds is None else self.only_folds
-        for seed, fold, dataset in product(self.seeds, folds, self.datasets):
-            for epsilon in self._all_epsilons():
-                for entry in self.generators:
-                    if epsilon not in (entry.epsilons or self.epsilons):
-                        continue
-                    if entry.datasets is not None and dataset not in entry.datasets:
-                        continue
-                    for variant, settings in entry.variants():
-                        run = Run(
-                            dataset=dataset,
-                            generator=entry.label,
-                            use=entry.use,
-                            settings=settings,
-                            variant=variant,
-                            epsilon=epsilon,
-                            fold=fold,
-                            folds=self.folds,
-                            seed=seed,
-                            rows=self.rows,
-                            unit=self.unit,
-                            metrics=self.metrics,
-                            profile=self.profile,
-                            threads=self.threads,
-                            keep_table=self.keep_table,
-                        )
-                        found[run] = None
-        return list(found)
+        axes = product(
+            self.seeds, folds, self.datasets, self._all_epsilons(), self.generators.items()
+        )
+        found = [
+            Run(dataset, label, entry.use, settings, variant, epsilon, fold, seed=seed, **shared)
+            for seed, fold, dataset, epsilon, (label, entry) in axes
+            if epsilon in (entry.epsilons or self.epsilons)
+            and dataset in (entry.datasets or self.datasets)
+            for variant, settings in entry.variants()
+        ]
+        return list(dict.fromkeys(found))
 
     def _all_epsilons(self) -> list[float | None]:
-        own = (epsilon for entry in self.generators for epsilon in entry.epsilons or ())
+        own = (epsilon for entry in self.generators.values() for epsilon in entry.epsilons or ())
         return list(dict.fromkeys([*self.epsilons, *own]))
 
 
-def _entry(label: Any, options: Any) -> Entry:
-    if options is None:
-        options = {}
-    known = ("use", "settings", "vary", "epsilons", "datasets")
-    for key in _mapping(options, f"generator {label!r}"):
-        if key not in known:
-            raise GridError(f"generator {label!r}: key ({key!r}) must be one of {', '.join(known)}")
-    vary = _mapping(options.get("vary") or {}, f"generator {label!r}: vary")
-    for name, values in vary.items():
-        _list(f"generator {label!r}: vary {name}", values)
-    settings = _mapping(options.get("settings") or {}, f"generator {label!r}: settings")
-    if "epsilon" in settings or "epsilon" in vary:
-        raise GridError(f"generator {label!r}: epsilon is no setting here; name it in epsilons")
-    use = options.get("use", label)
-    if not isinstance(use, str) or not use:
-        raise GridError(f"generator {label!r}: use ({use!r}) must be the name of a generator")
-    own, only = options.get("epsilons"), options.get("datasets")
-    return Entry(
-        label=str(label),
-        use=use,
-        settings=dict(frozen(settings)),
-        vary={name: _frozen(values) for name, values in vary.items()},
-        epsilons=None if own is None else _epsilons(own),
-        datasets=None if only is None else _datasets(only),
-    )
-
-
-def _mapping(value: Any, what: str = "generators") -> dict[str, Any]:
+def _mapping(what: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise GridError(f"{what} ({value!r}) must be a mapping of names")
     return value
 
 
-def _list(what: str, value: Any) -> list[Any]:
-    if not isinstance(value, list) or not value:
-        raise GridError(f"{what} ({value!r}) must be a list with at least one value")
-    return value
+def converted(
+    kind: type[T],
+    entry: dict[str, Any],
+    what: str,
+    *also: str,
+    kind_of_error: type[ShirleyError] = GridError,
+) -> T:
+    """An object from what YAML says of it; an error names the key and its value."""
+    known = [*(field.name for field in fields(kind)), *also]  # type: ignore[arg-type]
+    for key in entry:
+        if key not in known:
+            raise kind_of_error(f"{what}key ({key!r}) must be one of {', '.join(known)}")
+    if "epsilons" in entry:
+        entry = {**entry, "epsilons": _epsilons(entry["epsilons"])}
+    for key, allowed in (("unit", get_args(Unit)), ("profile", get_args(Profile))):
+        if key in entry and entry[key] not in allowed:
+            raise kind_of_error(f"{key} ({entry[key]!r}) must be {' or '.join(allowed)}")
+    try:
+        return msgspec.convert(entry, kind)
+    except msgspec.ValidationError as error:
+        said, _, path = str(error).partition(" - at `$.")
+        key = path.partition("[")[0].rstrip("`")
+        for word, plain in WORDS.items():
+            said = said.replace(word, plain)
+        raise kind_of_error(f"{what}{key} ({entry.get(key)!r}) {said}") from None
 
 
-def _datasets(value: Any) -> tuple[str, ...]:
-    known = list_datasets()
-    for name in _list("datasets", value):
-        if name not in known:
-            raise GridError(f"datasets ({name!r}) must be among {', '.join(sorted(known))}")
-    return tuple(value)
-
-
-def _epsilons(value: Any) -> tuple[float | None, ...]:
+def _epsilons(value: Any) -> list[float | None]:
     found: list[float | None] = []
-    for epsilon in _list("epsilons", value):
+    for epsilon in value if isinstance(value, list) else [value]:
         if any(epsilon is off for off in OFF) or epsilon in ("off", "none"):
             found.append(None)
             continue
@@ -401,21 +374,7 @@ def _epsilons(value: Any) -> tuple[float | None, ...]:
         except SettingError as error:
             raise GridError(f"epsilons: {error}; 'off' is without noise") from None
         found.append(float(epsilon))
-    return tuple(found)
-
-
-def _metrics(value: Any) -> tuple[str, ...]:
-    known = known_metrics()
-    for name in _list("metrics", value):
-        if name not in known:
-            raise GridError(f"metrics ({name!r}) must be among {', '.join(known)}")
-    return tuple(value)
-
-
-def _whole(what: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise GridError(f"{what} ({value!r}) must be a whole number, {least} or more")
-    return value
+    return found
 
 
 def _word(value: Any) -> str:

@@ -14,9 +14,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pooch  # type: ignore[import-untyped, unused-ignore]
 
@@ -36,17 +36,10 @@ class PeerError(ShirleyError):
 
 
 def environment(requirements: Path, version: str, cache: Path | None = None) -> Path:
-    """The Python of the environment with these requirements, built if it is not there.
+    """The Python of the environment with these pins, built in a cache if it is not there.
 
-    Parameters
-    ----------
-    requirements : path
-        Pins of every package that is needed, a line each, as ``pip freeze`` writes them: pip
-        installs these and looks for no others.
-    version : str
-        Of Python, such as "3.11".
-    cache : path, optional
-        Where environments are kept.
+    ``requirements`` pins every package that is needed, a line each, as ``pip freeze`` writes them:
+    pip installs these and looks for no others. ``version`` is that of Python, such as "3.11".
 
     Raises
     ------
@@ -68,10 +61,11 @@ def environment(requirements: Path, version: str, cache: Path | None = None) -> 
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PeerError(f"cache ({str(cache)!r}) cannot be made: {error.strerror}") from None
-    with locked(folder.with_name(f"{folder.name}.lock")) as lock:
+    with open(folder.with_name(f"{folder.name}.lock"), "a", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / MARKER).is_file():  # nobody built it while we waited
             shutil.rmtree(folder, ignore_errors=True)
-            build(base, folder, requirements, lock)
+            build(base, folder, requirements, lock.fileno())
             (folder / MARKER).touch()
     return python
 
@@ -108,38 +102,34 @@ def _answer(python: str) -> str:
         return ""
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[int]:
-    """Wait until no other process holds the lock; gives its descriptor."""
-    with path.open("a", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield file.fileno()
-
-
 def build(base: str, folder: Path, requirements: Path, lock: int) -> None:
     """Make a venv and install the pins and nothing else, with a log beside the folder."""
     python, log = str(folder / "bin" / "python"), folder.with_name(f"{folder.name}.log")
     pip = [python, "-m", "pip", "install", "--no-deps", "--no-input", "--disable-pip-version-check"]
     with log.open("wb") as out:
         for command in ([base, "-m", "venv", str(folder)], [*pip, "-r", str(requirements)]):
-            try:
-                done = subprocess.run(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=subprocess.STDOUT,
-                    pass_fds=(lock,),
-                    env=clean_environment(),
-                    check=False,
-                )
-            except OSError as error:
-                raise PeerError(f"{command[0]} cannot be run: {error.strerror}") from None
-            if done.returncode != 0:
+            code = logged(command, out, env=clean_environment(), pass_fds=(lock,))
+            if code != 0:
                 raise PeerError(
                     f"the environment of {requirements.name} could not be built: "
-                    f"{' '.join(command[1:4])} ended with {done.returncode}: {log_end(log)} "
+                    f"{' '.join(command[1:4])} ended with {code}: {log_end(log)} "
                     f"(the whole log: {log})"
                 )
+
+
+def logged(command: Sequence[str], out: BinaryIO, **options: Any) -> int:
+    """Run a command whose words go to a log; its exit code."""
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            check=False,
+            **options,
+        ).returncode
+    except OSError as error:
+        raise PeerError(f"{command[0]} cannot be run: {error.strerror}") from None
 
 
 def clean_environment() -> dict[str, str]:
@@ -154,6 +144,5 @@ def log_end(log: Path) -> str:
         text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "no log"
-    lines: Sequence[str] = [line.strip() for line in text.splitlines() if line.strip()]
-    end = " / ".join(lines)[-LOG_END:]
-    return end or "it said nothing"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " / ".join(lines)[-LOG_END:] or "it said nothing"

@@ -5,10 +5,14 @@ What it leaves behind ends with the run (``experiments.run.apart``).
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
-from copula_shirley.experiments.generators.environments import PeerError, clean_environment, log_end
+from copula_shirley.experiments.generators.environments import (
+    PeerError,
+    clean_environment,
+    log_end,
+    logged,
+)
 from copula_shirley.experiments.run.apart import THREAD_VARIABLES
 
 #: Variables that tell numerical libraries how many threads to take.
@@ -30,21 +34,11 @@ def launch(python: Path, script: Path, folder: Path, threads: int, name: str) ->
         If it ends with an error; the message has the end of its log.
     """
     log = folder / "log"
+    command = [str(python), str(script), str(folder)]
     with log.open("wb") as out:
-        try:
-            done = subprocess.run(
-                [str(python), str(script), str(folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env=variables(folder, threads),
-                check=False,
-            )
-        except OSError as error:
-            raise PeerError(f"{name}: {python} cannot be run: {error.strerror}") from None
-    if done.returncode != 0:
-        raise PeerError(f"{name} ended with {done.returncode}: {log_end(log)}")
+        code = logged(command, out, cwd=folder, env=variables(folder, threads))
+    if code != 0:
+        raise PeerError(f"{name} ended with {code}: {log_end(log)}")
 
 
 def variables(folder: Path, threads: int) -> dict[str, str]:

@@ -7,20 +7,17 @@ the defaults are wrong, an entry with the keys of ``peers.yaml`` in ``my_adapter
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from copula_shirley.errors import ShirleyError
 from copula_shirley.experiments.generators.environments import PeerError
+from copula_shirley.experiments.specs import converted
 from copula_shirley.files.strict_yaml import load_yaml
 
 HERE = Path(__file__).parent
-REGISTRY = HERE / "peers.yaml"
-#: What a peer is given: whole numbers of the declared cells, or the table itself.
-Takes = Literal["cells", "values"]
 THIS_PYTHON = "{}.{}".format(*sys.version_info[:2])
 
 
@@ -30,14 +27,14 @@ class Entry:
 
     Parameters
     ----------
-    name, description : str
     adapter, requirements : path
         The file with the class ``Generator``, and the pins of its environment.
     python : str
         Version of Python that the pins are for.
     takes : {"cells", "values"}
-        See ``copula_shirley.experiments.generators``.
-    settings : mapping
+        Whole numbers of the declared cells, or the table itself; see
+        ``copula_shirley.experiments.generators``.
+    settings : dict
         Defaults; those of a run go before. ``delta`` is one of them.
     private : bool
         Whether it claims differential privacy, and so has no mode without noise.
@@ -48,12 +45,12 @@ class Entry:
     """
 
     name: str
-    description: str
     adapter: Path
     requirements: Path
+    description: str = ""
     python: str = THIS_PYTHON
-    takes: Takes = "values"
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    takes: Literal["cells", "values"] = "values"
+    settings: dict[str, Any] = field(default_factory=dict)
     private: bool = True
     claim: str = "epsilon {epsilon:g}, delta {delta:g}"
     notes: str = ""
@@ -61,31 +58,24 @@ class Entry:
 
 def entry_of(name: str, options: Any, folder: Path) -> Entry:
     """An entry from what YAML says; files are looked for in a folder."""
+    what = f"peer {name!r}: "
     if not isinstance(options, dict):
-        raise PeerError(f"peer {name!r} must be a mapping of settings")
-    known = [field.name for field in fields(Entry) if field.name != "name"]
-    for key in options:
-        if key not in known:
-            raise PeerError(f"peer {name!r}: key ({key!r}) must be one of {', '.join(known)}")
-    values = dict(options)
-    for key in ("adapter", "requirements"):
-        values[key] = folder / str(values.get(key, ""))
-        if not values[key].is_file():
-            raise PeerError(f"peer {name!r}: {key} {str(values[key])!r} is no file")
-    values["python"] = str(values.get("python", THIS_PYTHON))
-    if values.get("takes", "values") not in get_args(Takes):
-        raise PeerError(f"peer {name!r}: takes ({values['takes']!r}) must be cells or values")
-    if not isinstance(values.get("settings", {}), dict):
-        raise PeerError(f"peer {name!r}: settings must be a mapping of names")
-    if not isinstance(values.get("private", True), bool):
-        raise PeerError(f"peer {name!r}: private ({values['private']!r}) must be true or false")
-    return Entry(name=name, **{"description": "", **values})
+        raise PeerError(f"{what}it must be a mapping of settings")
+    if options.get("takes", "values") not in ("cells", "values"):
+        raise PeerError(f"{what}takes ({options['takes']!r}) must be cells or values")
+    files = {key: folder / str(options.get(key, "")) for key in ("adapter", "requirements")}
+    for key, file in files.items():
+        if not file.is_file():
+            raise PeerError(f"{what}{key} {str(file)!r} is no file")
+    python = str(options.get("python", THIS_PYTHON))  # 3.12 is a number for YAML
+    whole = {"name": name, **options, **files, "python": python}
+    return converted(Entry, whole, what, kind_of_error=PeerError)
 
 
 @cache
 def registry() -> dict[str, Entry]:
     """Every entry of ``peers.yaml`` by name."""
-    content = load_yaml(REGISTRY.read_text(encoding="utf-8"))
+    content = load_yaml((HERE / "peers.yaml").read_text(encoding="utf-8"))
     return {name: entry_of(name, options, HERE) for name, options in content.items()}
 
 
@@ -99,11 +89,10 @@ def own_entry(use: str) -> Entry:
             options = load_yaml(about.read_text(encoding="utf-8")) or {}
         except (ShirleyError, UnicodeDecodeError) as error:
             raise PeerError(f"peer {use!r}: {about.name} {error}") from None
-    if not isinstance(options, dict):
-        raise PeerError(f"peer {use!r}: {about.name} must be a mapping of settings")
-    pins = adapter.with_suffix(".txt").name
-    whole = {"adapter": adapter.name, "requirements": pins, **options}
-    return entry_of(adapter.stem, whole, adapter.parent)
+    if isinstance(options, dict):
+        files = {"adapter": adapter.name, "requirements": adapter.with_suffix(".txt").name}
+        options = {**files, **options}
+    return entry_of(adapter.stem, options, adapter.parent)
 
 
 def find_entry(use: str) -> Entry:
