@@ -42,7 +42,6 @@ class Dataset:
 
     Parameters
     ----------
-    name, title : str
     table : DataFrame
         The schema's columns in their order, then the person column if there is one.
     schema : Schema
@@ -58,14 +57,14 @@ class Dataset:
     """
 
     name: str
-    title: str
     table: pd.DataFrame
     schema: Schema
     tasks: dict[str, str]
-    person: str | None
-    source: str
-    licence: str
-    origin: str
+    person: str | None = None
+    origin: str = ""
+    title: str = ""
+    source: str = ""
+    licence: str = ""
 
 
 def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Dataset:
@@ -91,7 +90,10 @@ def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Datas
     >>> made.table.shape, made.schema.names
     ((5000, 6), ('A', 'B', 'C', 'D', 'E', 'F'))
     """
-    entry = _entry(name)
+    entries = catalogue()
+    if name not in entries:
+        raise DatasetError(f"data set ({name!r}) must be one of {', '.join(sorted(entries))}")
+    entry = entries[name]
     schema = Schema.from_dict({key: entry[key] for key in ("person", "columns") if key in entry})
     if "recipe" in entry:
         if path is not None:
@@ -100,17 +102,9 @@ def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Datas
     else:
         file = _find(name, entry, path)
         table, origin = _read(file, schema), str(file)
-    return Dataset(
-        name=name,
-        title=entry["title"],
-        table=schema.validate(table),
-        schema=schema,
-        tasks=dict(entry["tasks"]),
-        person=schema.person,
-        source=entry["source"],
-        licence=entry["licence"],
-        origin=origin,
-    )
+    about = {key: entry[key] for key in ("title", "source", "licence")}
+    tasks = dict(entry["tasks"])
+    return Dataset(name, schema.validate(table), schema, tasks, schema.person, origin, **about)
 
 
 def list_datasets() -> dict[str, str]:
@@ -162,13 +156,6 @@ def data_folder() -> Path:
     return Path(os.environ.get(FOLDER_VARIABLE) or pooch.os_cache("copula-shirley")).expanduser()
 
 
-def _entry(name: str) -> Entry:
-    entries = catalogue()
-    if name not in entries:
-        raise DatasetError(f"data set ({name!r}) must be one of {', '.join(sorted(entries))}")
-    return entries[name]
-
-
 def _find(name: str, entry: Entry, path: str | Path | None) -> Path:
     """The file of a data set, with the hash that it must have."""
     places = [Path(path).expanduser()] if path is not None else _places(entry)
@@ -176,9 +163,24 @@ def _find(name: str, entry: Entry, path: str | Path | None) -> Path:
         if place.is_file():
             _check_hash(place, entry["sha256"])
             return place
+    failure = ""
     if path is None and entry["address"] is not None:
-        return _download(name, entry, places)
-    raise _absent(name, entry, places)
+        try:
+            return Path(
+                pooch.retrieve(
+                    url=entry["address"],
+                    known_hash=f"sha256:{entry['sha256']}",
+                    fname=entry["file"],
+                    path=data_folder(),
+                )
+            )
+        except (OSError, ValueError) as error:  # no connection, or another hash
+            failure = f"; the download from {entry['address']} failed: {error}"
+    raise DatasetError(
+        f"data set {name!r} was not found; searched: {', '.join(map(str, places))}{failure}. "
+        f"{entry['obtain']} Source: {entry['source']}. "
+        f"The data folder is {data_folder()} (set {FOLDER_VARIABLE} to change it)."
+    )
 
 
 def _places(entry: Entry) -> list[Path]:
@@ -207,29 +209,6 @@ def _check_hash(file: Path, expected: str | None) -> None:
         raise DatasetError(
             f"file {str(file)!r}: sha256 ({found}) must be {expected}, as datasets.yaml says"
         )
-
-
-def _download(name: str, entry: Entry, places: list[Path]) -> Path:
-    try:
-        file = pooch.retrieve(
-            url=entry["address"],
-            known_hash=f"sha256:{entry['sha256']}",
-            fname=entry["file"],
-            path=data_folder(),
-        )
-    except (OSError, ValueError) as error:  # no connection, or another hash
-        failure = f"; the download from {entry['address']} failed: {error}"
-        raise _absent(name, entry, places, failure) from error
-    return Path(file)
-
-
-def _absent(name: str, entry: Entry, places: list[Path], failure: str = "") -> DatasetError:
-    searched = ", ".join(str(place) for place in places)
-    return DatasetError(
-        f"data set {name!r} was not found; searched: {searched}{failure}. "
-        f"{entry['obtain']} Source: {entry['source']}. "
-        f"The data folder is {data_folder()} (set {FOLDER_VARIABLE} to change it)."
-    )
 
 
 def _read(file: Path, schema: Schema) -> pd.DataFrame:

@@ -14,8 +14,10 @@ from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import print_leaderboard
 from copula_shirley.experiments.cli.experiments import (
     Again,
+    Csv,
     Dask,
     Jobs,
+    Output,
     Quiet,
     check_output,
     conclude,
@@ -67,10 +69,8 @@ def benchmark(
     results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
         "shirley-results/benchmark"
     ),
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML to write.")] = Path(
-        "report.html"
-    ),
-    csv: Annotated[Path | None, typer.Option(help="Also all figures as one tidy table.")] = None,
+    output: Output = Path("report.html"),
+    csv: Csv = None,
     jobs: Jobs = None,
     again: Again = None,
     dask: Dask = None,
@@ -94,24 +94,21 @@ def benchmark(
         entries |= {name: {} for name in known_peers() if name not in entries}
     if not alone:
         entries |= {label: entry for label, entry in OURS.items() if label not in entries}
-    grid = Grid.from_dict(
-        {
-            "title": "Benchmark",
-            "datasets": dataset or ["randhie"],
-            "generators": entries,
-            "epsilons": [
-                "off" if (e := epsilon_of(text)) is None else e for text in epsilon or ["1"]
-            ],
-            "folds": folds,
-            "only_folds": None if first is None else list(range(first)),
-            "seeds": list(range(seeds)),
-            "rows": rows,
-            "unit": unit,
-            "minutes": minutes,
-            "gigabytes": gigabytes,
-        },
-        "benchmark",
-    )
+    epsilons = [epsilon_of(text) for text in epsilon or ["1"]]
+    entry = {
+        "title": "Benchmark",
+        "datasets": dataset or ["randhie"],
+        "generators": entries,
+        "epsilons": epsilons,
+        "folds": folds,
+        "only_folds": None if first is None else list(range(first)),
+        "seeds": list(range(seeds)),
+        "rows": rows,
+        "unit": unit,
+        "minutes": minutes,
+        "gigabytes": gigabytes,
+    }
+    grid = Grid.from_dict(entry, "benchmark")
     store = Store(results)
     found = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
     print_leaderboard(found, screen)

@@ -48,6 +48,8 @@ Again = Annotated[
 ]
 AGAIN = (*STATUSES[1:], "stale")
 Dask = Annotated[str | None, typer.Option(help="Send the runs to this Dask scheduler.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="HTML to write.")]
+Csv = Annotated[Path | None, typer.Option(help="Also all figures as one tidy table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
@@ -95,10 +97,8 @@ def status(config: Config, results: Results = None) -> None:
 def report(
     config: Config,
     results: Results = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML to write.")] = Path(
-        "report.html"
-    ),
-    csv: Annotated[Path | None, typer.Option(help="Also all figures as one tidy table.")] = None,
+    output: Output = Path("report.html"),
+    csv: Csv = None,
 ) -> None:
     """Write the report of all runs that have ended: one HTML file."""
     grid = Grid.read(config)

@@ -98,13 +98,14 @@ def reproduce(
 
 def grid_of(name: str, size: str, datasets: Sequence[str], profile: str | None = None) -> Grid:
     """The grid of an experiment; the made set is what ``multivariate`` is about."""
-    if size not in ("quick", "full"):
-        raise SettingError(f"size ({size!r}) must be quick or full")
-    chosen: Size = "quick" if size == "quick" else "full"
-    grid = Grid.read(name, chosen)
+    for key, value, allowed in (
+        ("size", size, get_args(Size)),
+        ("profile", profile or "light", get_args(Profile)),
+    ):
+        if value not in allowed:
+            raise SettingError(f"{key} ({value!r}) must be {' or '.join(allowed)}")
+    grid = Grid.read(name, cast(Size, size))
     if profile is not None:
-        if profile not in get_args(Profile):
-            raise SettingError(f"profile ({profile!r}) must be {' or '.join(get_args(Profile))}")
         grid = replace(grid, profile=cast(Profile, profile))
     if datasets and name != "multivariate":
         grid = replace(grid, datasets=tuple(datasets))

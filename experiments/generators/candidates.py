@@ -12,6 +12,7 @@ import importlib.util
 import random
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from copula_shirley import registry as classes
 from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.experiments.folds import Fold
 from copula_shirley.experiments.generators import find_peer, known_peers
-from copula_shirley.experiments.run.provenance import OURS
 from copula_shirley.experiments.run.stage import Stage
 from copula_shirley.experiments.run.synthesis import (
     Candidate,
@@ -42,13 +42,7 @@ MOST_ONE_HOT = 150
 
 
 def find_candidate(use: str) -> Candidate:
-    """The candidate of a name: installed generator, peer, ``adapter.py`` or ``module:Class``.
-
-    Raises
-    ------
-    SettingError
-        If nothing has that name.
-    """
+    """The candidate of a name: installed generator, peer, ``adapter.py`` or ``module:Class``."""
     if use in generators() or (":" in use and not use.endswith(".py")):
         return Local(find_class(use))
     if use in known_peers() or use.endswith(".py"):
@@ -72,11 +66,9 @@ def code_of(use: str) -> str:
     if use.endswith(".py"):
         files = [Path(use).with_suffix(ending) for ending in (".py", ".txt", ".yaml")]
     elif ":" in use:
-        try:
+        with suppress(ImportError, ValueError):
             spec = importlib.util.find_spec(use.partition(":")[0])
-        except (ImportError, ValueError):
-            spec = None
-        files = [Path(spec.origin)] if spec is not None and spec.origin else []
+            files = [Path(spec.origin)] if spec is not None and spec.origin else []
     content = b"".join(file.read_bytes() for file in files if file.is_file())
     return hashlib.sha256(content).hexdigest()[:16] if content else ""
 
@@ -89,7 +81,11 @@ class Local:
 
     def synthesize(self, fold: Fold, run: Run) -> Synthesis:
         """Fit and sample, timed apart."""
-        seed_everything(int(run.rng("globals").integers(2**32)))
+        # a departure from our manners: many generators of the field draw from the global states,
+        # which are those of the fork server in every run
+        seed = int(run.rng("globals").integers(2**32))
+        random.seed(seed)
+        numpy.random.seed(seed)  # noqa: NPY002
         generator = self._made(fold, run)
         train = fold.train.copy()  # whoever changes it must not change the scores
         if not isinstance(generator, Generator) and fold.schema.person is not None:
@@ -105,7 +101,7 @@ class Local:
         seconds |= sample.taken("sample")
         memory["sample"] = sample.memory()
         ledger = getattr(generator, "ledger_", None)
-        if isinstance(ledger, Ledger) and type(generator).__module__.split(".")[0] in OURS:
+        if isinstance(ledger, Ledger) and type(generator).__module__.startswith("copula_shirley."):
             privacy = of_ledger(ledger)
         else:  # a ledger that somebody else wrote proves nothing to us
             privacy = by_its_word(run, takes(self.make, "epsilon"))
@@ -116,26 +112,12 @@ class Local:
         settings = resolved(run, fold)
         if self.make is CopulaShirley:
             check_one_hot(settings, fold.schema)
-        seed = int(run.rng("fit").integers(2**31))
-        if "epsilon" not in settings and takes(self.make, "epsilon"):
-            settings["epsilon"] = run.epsilon
-        for name in ("random_state", "seed"):
-            if name not in settings and takes(self.make, name):
-                settings[name] = seed
-                break
-        if "threads" not in settings and takes(self.make, "threads"):
-            settings["threads"] = run.threads
-        return self.make(**settings)
-
-
-def seed_everything(seed: int) -> None:
-    """Seed the global states, from which many generators of the field draw.
-
-    A departure from our manners: without it a second run would give other figures, and processes
-    that are forked from one server would all draw the same.
-    """
-    random.seed(seed)
-    numpy.random.seed(seed)  # noqa: NPY002
+        offered = {"epsilon": run.epsilon, "threads": run.threads}
+        if not settings.keys() & {"random_state", "seed"}:
+            name = "random_state" if takes(self.make, "random_state") else "seed"
+            offered[name] = int(run.rng("fit").integers(2**31))
+        more = {name: value for name, value in offered.items() if takes(self.make, name)}
+        return self.make(**{**more, **settings})
 
 
 def check_one_hot(settings: Mapping[str, Any], schema: Schema) -> None:
@@ -148,9 +130,6 @@ def check_one_hot(settings: Mapping[str, Any], schema: Schema) -> None:
             f"one-hot codes make {columns} columns, {columns * (columns - 1) // 2:,} pairs for the "
             f"first tree alone; at most {MOST_ONE_HOT} columns are tried"
         )
-
-
-# -- what is promised ------------------------------------------------------------
 
 
 def of_ledger(ledger: Ledger) -> dict[str, Any]:

@@ -27,14 +27,7 @@ DRIVER = Path(__file__).with_name("driver.py")
 
 
 class Peer:
-    """A generator of others.
-
-    Parameters
-    ----------
-    entry : Entry
-    python : function, optional
-        Gives the Python of the peer's environment; the default builds it.
-    """
+    """A generator of others; ``python`` gives the Python of its environment."""
 
     def __init__(self, entry: Entry, python: Callable[[Entry], Path] | None = None) -> None:
         self.entry = entry
@@ -52,9 +45,16 @@ class Peer:
         job = self.job(fold, run)
         with tempfile.TemporaryDirectory(prefix="shirley-peer-") as name:
             folder = Path(name)
-            write_job(folder, job, self.given(fold))
+            (folder / "job.json").write_text(json.dumps(job, allow_nan=False), encoding="utf-8")
+            rows = pa.Table.from_pandas(self.given(fold), preserve_index=False)
+            # another version of pandas may not know what ours says of its own types
+            pq.write_table(rows.replace_schema_metadata(None), folder / "train.parquet")
             launch(python, DRIVER, folder, run.threads, self.entry.name)
-            drawn, facts = read_job(folder, self.entry.name)
+            try:
+                facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+                drawn = pd.read_parquet(folder / "synthetic.parquet")
+            except (OSError, ValueError) as error:
+                raise PeerError(f"{self.entry.name} ended without a table: {error}") from None
         table = self.taken(drawn, fold.schema, np.random.default_rng(job["seed"]))
         privacy = self.privacy(fold, run, job["delta"])
         return Synthesis(table, facts["seconds"], facts["memory"], privacy)
@@ -129,20 +129,3 @@ def described(column: Column) -> dict[str, Any]:
         bounds = {name: bound.isoformat() for name, bound in bounds.items()}
         about["format"] = column.format
     return {**about, **bounds, "resolution": column.resolution, "special": list(column.special)}
-
-
-def write_job(folder: Path, job: dict[str, Any], table: pd.DataFrame) -> None:
-    """Put a job and its rows into a folder."""
-    (folder / "job.json").write_text(json.dumps(job, allow_nan=False), encoding="utf-8")
-    rows = pa.Table.from_pandas(table, preserve_index=False)
-    # another version of pandas may not know what ours says of its own types
-    pq.write_table(rows.replace_schema_metadata(None), folder / "train.parquet")
-
-
-def read_job(folder: Path, name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """What the driver left in a folder."""
-    try:
-        facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-        return pd.read_parquet(folder / "synthetic.parquet"), facts
-    except (OSError, ValueError) as error:
-        raise PeerError(f"{name} ended without a table: {error}") from None

@@ -48,13 +48,7 @@ class TableError(ShirleyError):
 
 
 def execute(run: Run, provenance: Mapping[str, Any]) -> tuple[Row, pd.DataFrame | None]:
-    """Do one run; whatever goes wrong ends in the result.
-
-    Returns
-    -------
-    dict, DataFrame or None
-        The result, and the synthetic table if it is to be kept.
-    """
+    """Do one run; give its result, in which whatever went wrong ends, and the table to keep."""
     about = heading(run, provenance)
     start = time.perf_counter()
     try:
@@ -103,7 +97,16 @@ def _execute(run: Run) -> tuple[Row, pd.DataFrame]:
     made = find_candidate(run.use).synthesize(fold, run)
     table = checked(made.table, fold)
     stage = Stage()
-    comparison = compared(table, fold, run)
+    comparison = Comparison.of(
+        fold.train,
+        fold.test,
+        table,
+        fold.schema,
+        dataset.tasks,
+        int(run.rng("score").integers(2**31)),
+        profile=run.profile,
+        threads=run.threads,
+    )
     figures = score(comparison, run.metrics)
     return {
         "seconds": {**made.seconds, **stage.taken("evaluate")},
@@ -120,9 +123,8 @@ def checked(table: Any, fold: Fold) -> pd.DataFrame:
     if not isinstance(table, pd.DataFrame):
         raise TableError(f"sample returned a {type(table).__name__}; it must return a DataFrame")
     wanted, found = list(fold.schema.names), [str(name) for name in table.columns]
+    lacking, extra = sorted({*wanted} - {*found}), sorted({*found} - {*wanted})
     if sorted(wanted) != sorted(found):
-        lacking = sorted(set(wanted) - set(found))
-        extra = sorted(set(found) - set(wanted))
         raise TableError(f"wrong columns: {lacking} are lacking, {extra} are not in the schema")
     if len(table) != fold.rows:
         raise TableError(f"wrong number of rows: {len(table)}; {fold.rows} were asked for")
@@ -140,32 +142,15 @@ def complaints(table: pd.DataFrame, schema: Schema) -> list[str]:
     ]
 
 
-def compared(table: pd.DataFrame, fold: Fold, run: Run) -> Comparison:
-    """A synthetic table beside the rows of its fold."""
-    return Comparison.of(
-        fold.train,
-        fold.test,
-        table,
-        fold.schema,
-        fold.dataset.tasks,
-        int(run.rng("score").integers(2**31)),
-        profile=run.profile,
-        threads=run.threads,
-    )
-
-
 def score(comparison: Comparison, metrics: Iterable[str]) -> Row:
     """Figures of a synthetic table, of those metrics that apply to the data set."""
     known = known_metrics()
     frame = measured(comparison, {name: known[name] for name in metrics})
-    figures = {}
-    for line in frame.to_dict("records"):
-        detail = {key: value for key, value in line["detail"].items() if key in KEPT}
-        figures[str(line["metric"])] = {
-            "value": line["value"],
-            "better": line["better"],
-            "bounds": line["bounds"],
-            "detail": detail,
+    return {
+        str(line["metric"]): {
+            **{name: line[name] for name in ("value", "better", "bounds")},
+            "detail": {part: some for part, some in line["detail"].items() if part in KEPT},
             "verdict": verdict(line),
         }
-    return figures
+        for line in frame.to_dict("records")
+    }

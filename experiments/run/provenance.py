@@ -22,14 +22,15 @@ PACKAGES = (
     "diffprivlib",
     "opendp",
 )
-HERE = Path(__file__).resolve().parent
-#: Packages whose code makes the figures.
-OURS = ("copula_shirley", "baselines", "evaluation", "experiments")
 
 
 def provenance() -> dict[str, Any]:
     """What a result owes its figures to, beside its spec."""
-    commit, dirty = _commit()
+    try:
+        commit = _git("rev-parse", "HEAD")
+        dirty = bool(_git("status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.CalledProcessError):  # no checkout, but a wheel
+        commit, dirty = "", None
     found = versions(PACKAGES)
     return {
         "commit": commit,
@@ -44,26 +45,13 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def _commit() -> tuple[str, bool | None]:
-    """The commit of this checkout, and whether files differ from it; nothing in a wheel."""
-    try:
-        commit = _git("rev-parse", "HEAD")
-        return commit, bool(_git("status", "--porcelain", "--untracked-files=no"))
-    except (OSError, subprocess.CalledProcessError):
-        return "", None
-
-
 def _git(*words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(HERE), *words], check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
+    command = ["git", "-C", str(Path(__file__).parent), *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def _processor() -> str:
     info = Path("/proc/cpuinfo")
-    if info.is_file():
-        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor()
+    text = info.read_text(encoding="utf-8", errors="replace") if info.is_file() else ""
+    names = [line for line in text.splitlines() if line.startswith("model name")]
+    return names[0].partition(":")[2].strip() if names else platform.processor()

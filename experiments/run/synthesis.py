@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pandas as pd
@@ -22,7 +22,6 @@ class Synthesis:
 
     Parameters
     ----------
-    table : DataFrame
     seconds, memory : mapping
         Of ``fit`` and ``sample``, apart; ``fit_cpu`` and ``sample_cpu`` are seconds of the
         processor, which other work on the machine hardly changes; memory is the peak beyond what
@@ -34,7 +33,7 @@ class Synthesis:
     table: pd.DataFrame
     seconds: Mapping[str, float]
     memory: Mapping[str, int]
-    privacy: Mapping[str, Any] = field(default_factory=dict)
+    privacy: Mapping[str, Any]
 
 
 class Candidate(Protocol):
@@ -59,15 +58,10 @@ def resolved(run: Run, fold: Fold) -> dict[str, Any]:
 
 def by_its_word(run: Run, promised: bool, claim: str = "epsilon {epsilon:g}") -> dict[str, Any]:
     """What a generator that keeps no ledger promises: we know of no proof."""
-    claimed = "nothing"
+    claimed = proved = why = "nothing"
     if promised and run.epsilon is not None:
-        claimed = f"{claim.format(epsilon=run.epsilon)}, by its own word"
-    why = "not known: it keeps no ledger, and its code was not reviewed by us"
-    proved = "not known" if claimed != "nothing" else "nothing"
-    return {
-        "claimed": claimed,
-        "proved": proved,
-        "summary": [["claimed", claimed], ["proved", why if proved == "not known" else proved]],
-        "spends": [],
-        "unprotected": [],
-    }
+        claimed, proved = f"{claim.format(epsilon=run.epsilon)}, by its own word", "not known"
+        why = "not known: it keeps no ledger, and its code was not reviewed by us"
+    summary = [["claimed", claimed], ["proved", why]]
+    about = {"claimed": claimed, "proved": proved, "summary": summary}
+    return {**about, "spends": [], "unprotected": []}

@@ -54,7 +54,7 @@ def broken(where: str, line: str) -> str:
 
 
 def dataset_of(table: pd.DataFrame, schema: Schema, tasks: dict[str, str]) -> Dataset:
-    return Dataset("people", "People", table, schema, tasks, schema.person, "", "", "")
+    return Dataset("people", table, schema, tasks, schema.person)
 
 
 @pytest.fixture
