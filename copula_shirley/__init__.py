@@ -1,10 +1,9 @@
 """Synthetic tables from vine copulas, with a privacy label that is true."""
 
-import warnings
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as typing has it, whose import would take most of the time of this one
 if TYPE_CHECKING:
+    from typing import Any
+
     from copula_shirley.errors import ArtefactError as ArtefactError
     from copula_shirley.errors import BudgetError as BudgetError
     from copula_shirley.errors import PrivacyWarning as PrivacyWarning
@@ -31,49 +30,33 @@ if TYPE_CHECKING:
 
     synthesize = synthesize_table
 
-#: Where each name lives: ``module``, or ``module:name`` where it has another name there. It is
-#: imported when it is first asked for, since all together take seconds.
-_PLACES = {
-    "ArtefactError": "errors",
-    "Budget": "privacy.ledger",
-    "BudgetError": "errors",
-    "Card": "privacy.card",
-    "Column": "schema.schema",
-    "CopulaShirley": "thesis.generator",
-    "Generator": "generator",
-    "Ledger": "privacy.ledger",
-    "Plan": "private_vine.plan",
-    "PrivacyWarning": "errors",
-    "PrivateVine": "private_vine.generator",
-    "ReleaseLedger": "publish.releases",
-    "Schema": "schema.schema",
-    "SchemaError": "errors",
-    "SettingError": "errors",
-    "ShirleyError": "errors",
-    "card_html": "privacy.card",
-    "card_of": "privacy.card",
-    "load": "generator",
-    "plan": "private_vine.generator",
-    "read_table": "rows.tables",
-    "synthesize": "tasks:synthesize_table",
-    "verify_file": "publish.verify",
+#: The names of each module. They are imported when they are first asked for, since all together
+#: take seconds.
+_NAMES = {
+    "errors": "ArtefactError BudgetError PrivacyWarning SchemaError SettingError ShirleyError",
+    "generator": "Generator load",
+    "privacy.card": "Card card_html card_of",
+    "privacy.ledger": "Budget Ledger",
+    "private_vine.generator": "PrivateVine plan",
+    "private_vine.plan": "Plan",
+    "publish.releases": "ReleaseLedger",
+    "publish.verify": "verify_file",
+    "rows.tables": "read_table",
+    "schema.schema": "Column Schema",
+    "tasks": "synthesize",
+    "thesis.generator": "CopulaShirley",
 }
-#: Old names, kept for one version, and what is said instead.
-_RENAMED: dict[str, str] = {}
-
+_PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = [*_PLACES]  # noqa: PLE0604
 
 
-def __getattr__(name: str) -> Any:
-    if name in _RENAMED:
-        new = _RENAMED[name]
-        warnings.warn(f"{name} is now called {new}", DeprecationWarning, stacklevel=2)
-        return __getattr__(new)
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module  # noqa: PLC0415
+
     if name not in _PLACES:
         raise AttributeError(f"module 'copula_shirley' has no attribute {name!r}")
-    module, _, there = _PLACES[name].partition(":")
-    found = getattr(import_module(f"copula_shirley.{module}"), there or name)
-    globals()[name] = found
+    there = "synthesize_table" if name == "synthesize" else name
+    found = globals()[name] = getattr(import_module(f"copula_shirley.{_PLACES[name]}"), there)
     return found
 
 

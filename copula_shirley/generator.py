@@ -1,19 +1,20 @@
 """The contract that every generator satisfies, here, in baselines and from outside.
 
-A generator is fitted on a table and draws synthetic rows; it keeps a ledger of
-what the fit cost, and a saved file from which it can be drawn again. Settings
-are keyword arguments stored untouched, as in scikit-learn; what is learnt ends
-in an underscore.
+A generator is fitted on a table and draws synthetic rows; it keeps a ledger of what the fit cost,
+and a saved file from which it can be drawn again. Settings are keyword arguments stored untouched,
+as in scikit-learn; what is learnt ends in an underscore.
 """
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache
-from importlib.metadata import entry_points
+from html import escape
+from importlib.metadata import EntryPoint, entry_points
+from inspect import isabstract
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, Self
@@ -26,6 +27,7 @@ from copula_shirley.errors import (
     ArtefactError,
     BudgetError,
     OtherRevisionError,
+    PrivacyWarning,
     SchemaError,
     SettingError,
 )
@@ -54,16 +56,18 @@ LONGEST_REASON = 300
 NAMED = 6
 #: Sets the seeds of sampling apart from those of fitting.
 SAMPLING = 0x5A3B1E
-
-
 #: Held while a fit begins.
 FITTING = Lock()
 #: The release ledger in whose ``with`` block the running code is.
 RESERVING: ContextVar[str | None] = ContextVar("release ledger", default=None)
 
 
+def silent(stage: str, share: float) -> None:
+    """Tell no progress."""
+
+
 class Generator(Settings, ABC):
-    """Base of all generators; a subclass writes the five methods below it.
+    """Base of all generators; a subclass writes the abstract methods.
 
     Attributes
     ----------
@@ -88,21 +92,21 @@ class Generator(Settings, ABC):
     ledger_: Ledger
     schema_: Schema
     n_rows_: int
-    #: The release ledger that every fit of this generator, and of its clones, must be reserved in.
-    _release_ledger: str | None = None
-    #: Whether a fit is under way.
-    _busy: bool = False
-    #: Told by a reservation just before it fits; true for that one fit.
-    _reserved: bool = False
-    #: The table that was admitted last, its schema and ``on_unknown``; forgotten by the next fit.
-    _admitted: tuple[pd.DataFrame, Schema, Any] | None = None
-    #: As it was read from a file.
-    _card: dict[str, Any] | None = None
-    #: Versions of what made a model that has no card.
-    _made_with: dict[str, str] | None = None
     #: Set by subclasses in ``__init__``.
     on_unknown: Any
     random_state: Any
+    #: The release ledger that every fit of this generator, and of its clones, must be reserved in.
+    _release_ledger: str | None = None
+    #: Told by a reservation just before it fits; true for that one fit.
+    _reserved: bool = False
+    #: Whether a fit is under way.
+    _busy: bool = False
+    #: The table that was admitted last, its schema and ``on_unknown``; forgotten by the next fit.
+    _admitted: tuple[pd.DataFrame, Schema, Any] | None = None
+    #: The card as it was read from a file.
+    _card: dict[str, Any] | None = None
+    #: Versions of what made a model that has no card.
+    _made_with: dict[str, str] | None = None
 
     # -- what a subclass writes ----------------------------------------------------
 
@@ -132,9 +136,15 @@ class Generator(Settings, ABC):
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Take back what ``_state`` gave."""
 
+    # -- what a subclass may write ---------------------------------------------------
+
     @classmethod
     def _check_revision(cls, state: Mapping[str, Any]) -> None:
         """Refuse what ``_state`` gave in another revision of the method."""
+
+    def _drafted(self, table: pd.DataFrame) -> Schema:
+        """The schema of a fit without one, which is read off the rows."""
+        return Schema.draft(table)
 
     def _enter(
         self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
@@ -142,41 +152,9 @@ class Generator(Settings, ABC):
         """The table on its domain, the domain, and the ledger of this fit."""
         return self.admit(table, schema), schema, self._open_ledger(schema)
 
-    def admit(
-        self, table: pd.DataFrame, schema: Schema, *, show_values: bool = False
-    ) -> pd.DataFrame:
-        """The table on the declared part of its domain, or one error before anything is spent.
-
-        A fit of what came back to the same schema, if it is the next one, does not look again.
-        """
-        known = self._admitted
-        if known is not None and known[0] is table and known[1:] == (schema, self.on_unknown):
-            return table
-        bought = self._to_buy(schema)
-        names = [name for name in schema.names if name not in bought]
-        table = schema.validate(
-            table, on_unknown=self.on_unknown, show_values=show_values, names=names
-        )
-        self._admitted = table, schema, self.on_unknown
-        return table
-
     def _to_buy(self, schema: Schema) -> tuple[str, ...]:
         """Names of the columns whose bounds or categories a fit buys with its budget."""
         return ()
-
-    def _check_bought(self, schema: Schema) -> None:
-        """Refuse columns that are to be bought by a fit that buys none."""
-        for column in schema:
-            if column.provenance == "private" and column.name not in self._to_buy(schema):
-                raise SchemaError(
-                    f"column {column.name!r}: provenance (private) means that bounds and "
-                    "categories are bought, which PrivateVine alone does, with domain 'measured' "
-                    "(--domain measured); or declare them, with provenance: declared"
-                )
-
-    def noise_source(self, rng: np.random.Generator) -> NoiseSource:
-        """Where the noise of a fit comes from: exact, or of ``rng`` where there is a seed."""
-        return SecureNoise() if self.random_state is None else SeededNoise(rng)
 
     def _forget(self) -> None:
         """Before rows are looked at the old model goes: a fit that is stopped leaves none."""
@@ -196,43 +174,9 @@ class Generator(Settings, ABC):
         """
         return rows
 
-    def unproved(self, schema: Schema | None) -> list[str]:
-        """Why nothing would be proved of a fit to this domain; empty if something would.
-
-        Known before a row is read. The ledger of a fit may have further reasons.
-        """
-        found = []
-        if not self.provable:
-            found.append(f"a {self.name} model proves nothing at any epsilon (docs/privacy.md)")
-        if "epsilon" in self.setting_names() and self.get_params()["epsilon"] is None:
-            found.append("epsilon none draws no noise")
-        drafted = schema.drafted if schema is not None else ()
-        if drafted:
-            names = ", ".join(map(repr, drafted[:NAMED])) + (", ..." if drafted[NAMED:] else "")
-            found.append(
-                f"kinds, bounds and categories of {len(drafted)} columns ({names}) were drafted "
-                "from the rows: review them, set provenance: declared and a source where you know "
-                "all of it, and provenance: private where you know the kind alone "
-                "(private-vine with --domain measured buys the rest)"
-            )
-        left = [c.name for c in schema.left_out if c.provenance == "drafted"] if schema else []
-        if left:
-            names = ", ".join(map(repr, left[:NAMED])) + (", ..." if left[NAMED:] else "")
-            found.append(
-                f"that {len(left)} columns ({names}) are left out was drafted from the rows: set "
-                "provenance: declared where you agree with the reason"
-            )
-        if schema is None:
-            found.append(
-                "without a schema kinds, bounds and categories are read off the rows: write one "
-                "with 'shirley draft', review it and name it with --schema"
-            )
-        if schema is not None and schema.person and schema.person_provenance == "drafted":
-            found.append(
-                f"the most rows of one person ({schema.person!r}) were counted in the rows: "
-                "declare max_rows with a source"
-            )
-        return found
+    def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
+        """The dtype in which the model stores a column; it must not betray a private one."""
+        return column.domain.storage(series)
 
     def _evidence(self) -> tuple[list[str], float | None]:
         """What the ledger says otherwise than what was learnt; for ``shirley verify``.
@@ -242,9 +186,9 @@ class Generator(Settings, ABC):
         """
         return [], None
 
-    def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
-        """The dtype in which the model stores a column; it must not betray a private one."""
-        return column.domain.storage(series)
+    def noise_source(self, rng: np.random.Generator) -> NoiseSource:
+        """Where the noise of a fit comes from: exact, or of ``rng`` where there is a seed."""
+        return SecureNoise() if self.random_state is None else SeededNoise(rng)
 
     def plan(self, schema: Schema, n: int) -> Any:
         """What a fit to n rows would ask, cost and be worth; no row is read."""
@@ -259,7 +203,56 @@ class Generator(Settings, ABC):
         """Draw what was learnt."""
         raise SettingError(f"plot ({str(path)!r}): a {self.name} model has nothing to draw")
 
-    # -- what every generator does -------------------------------------------------
+    # -- before a row is read ----------------------------------------------------------
+
+    def check_settings(self, schema: Schema) -> None:
+        """Refuse settings that cannot be, and columns to be bought by a fit that buys none."""
+        self._check_settings(schema)
+        for column in schema:
+            if column.provenance == "private" and column.name not in self._to_buy(schema):
+                raise SchemaError(
+                    f"column {column.name!r}: provenance (private) means that bounds and "
+                    "categories are bought, which PrivateVine alone does, with domain 'measured' "
+                    "(--domain measured); or declare them, with provenance: declared"
+                )
+
+    def unproved(self, schema: Schema | None) -> list[str]:
+        """Why nothing would be proved of a fit to this domain; empty if something would.
+
+        Known before a row is read. The ledger of a fit may have further reasons.
+        """
+        found = []
+        if not self.provable:
+            found.append(f"a {self.name} model proves nothing at any epsilon (docs/privacy.md)")
+        if self.get_params().get("epsilon", 1) is None:
+            found.append("epsilon none draws no noise")
+        if schema is None:
+            return [
+                *found,
+                "without a schema kinds, bounds and categories are read off the rows: write one "
+                "with 'shirley draft', review it and name it with --schema",
+            ]
+        if schema.drafted:
+            found.append(
+                f"kinds, bounds and categories of {_named(schema.drafted)} were drafted "
+                "from the rows: review them, set provenance: declared and a source where you know "
+                "all of it, and provenance: private where you know the kind alone "
+                "(private-vine with --domain measured buys the rest)"
+            )
+        left = [c.name for c in schema.left_out if c.provenance == "drafted"]
+        if left:
+            found.append(
+                f"that {_named(left)} are left out was drafted from the rows: set "
+                "provenance: declared where you agree with the reason"
+            )
+        if schema.person and schema.person_provenance == "drafted":
+            found.append(
+                f"the most rows of one person ({schema.person!r}) were counted in the rows: "
+                "declare max_rows with a source"
+            )
+        return found
+
+    # -- fit ---------------------------------------------------------------------------
 
     def fit(
         self, table: pd.DataFrame, schema: Schema | None = None, *, progress: Progress | None = None
@@ -270,39 +263,29 @@ class Generator(Settings, ABC):
         ----------
         table : DataFrame
         schema : Schema, optional
-            The public domain. Without it one is drafted from the table, which
-            the ledger records as an unprotected use of the rows.
+            The public domain. Without it one is drafted from the table, which the ledger records
+            as an unprotected use of the rows: nothing is proved, and a ``PrivacyWarning`` says so.
         progress : callable, optional
             Told the name of each stage and the share of the work that is done.
-
-        Returns
-        -------
-        Generator
-            Itself.
         """
         self._check_reserved()
-        with self._alone():
-            return self._fitted(table, schema, progress or _silent)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Refuse a second fit of this object while one is under way: they would share answers."""
         with FITTING:
-            if self._busy:
+            if self._busy:  # two fits of one object would share answers
                 raise SettingError("this generator is being fitted; fit a clone of it meanwhile")
             self._busy = True
         try:
-            yield
+            return self._fitted(table, schema, progress or silent)
         finally:
             self._busy, self._admitted = False, None
 
     def _fitted(self, table: pd.DataFrame, schema: Schema | None, report: Progress) -> Self:
         report("validate", 0.0)
-        schema = schema if schema is not None else Schema.draft(table)
+        if schema is None:
+            warnings.warn(self.unproved(None)[-1], PrivacyWarning, stacklevel=3)
+            schema = self._drafted(table)
         if not isinstance(schema, Schema):
             raise SettingError(f"schema ({type(schema).__name__}) must be a Schema or None")
-        self._check_settings(schema)
-        self._check_bought(schema)
+        self.check_settings(schema)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
         whole, table = table, schema.without_left_out(table)
         if self._admitted is not None and self._admitted[0] is whole:
@@ -332,6 +315,24 @@ class Generator(Settings, ABC):
         report("done", 1.0)
         return self
 
+    def admit(
+        self, table: pd.DataFrame, schema: Schema, *, show_values: bool = False
+    ) -> pd.DataFrame:
+        """The table on the declared part of its domain, or one error before anything is spent.
+
+        A fit of what came back to the same schema, if it is the next one, does not look again.
+        """
+        known = self._admitted
+        if known is not None and known[0] is table and known[1:] == (schema, self.on_unknown):
+            return table
+        bought = self._to_buy(schema)
+        names = [name for name in schema.names if name not in bought]
+        table = schema.validate(
+            table, on_unknown=self.on_unknown, show_values=show_values, names=names
+        )
+        self._admitted = table, schema, self.on_unknown
+        return table
+
     def _check_reserved(self) -> None:
         """Refuse a fit that a release ledger would not count, before a row is looked at.
 
@@ -354,12 +355,15 @@ class Generator(Settings, ABC):
         twin._release_ledger = self._release_ledger
         return twin
 
+    # -- sample ------------------------------------------------------------------------
+
     def sample(
         self,
         n: int | None = None,
         *,
         random_state: RandomState = None,
         given: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
     ) -> pd.DataFrame:
         """Draw synthetic rows.
 
@@ -373,9 +377,11 @@ class Generator(Settings, ABC):
         given : mapping, optional
             Conditions on columns, where the generator can: a value, or a pair
             (low, high) of an ordered column, both ends included.
+        progress : callable, optional
+            Told how many rows are drawn, in words, and their share.
         """
-        chunks = list(self.sample_chunks(n, random_state=random_state, given=given))
-        return pd.concat(chunks, ignore_index=True) if len(chunks) > 1 else chunks[0]
+        drawn = self.sample_chunks(n, random_state=random_state, given=given, progress=progress)
+        return pd.concat(drawn, ignore_index=True)
 
     def sample_chunks(
         self,
@@ -383,6 +389,7 @@ class Generator(Settings, ABC):
         *,
         random_state: RandomState = None,
         given: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
     ) -> Iterator[pd.DataFrame]:
         """Draw the rows of ``sample`` in tables of bounded size."""
         self._check_fitted()
@@ -392,26 +399,32 @@ class Generator(Settings, ABC):
         if n > MOST_DRAWN:
             raise SettingError(f"n ({n!r:.30}) must be at most {MOST_DRAWN}")
         rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
-        return self._chunks(int(n), rng, given)
+        return self._chunks(int(n), rng, given, progress or silent)
 
     def _chunks(
-        self, n: int, rng: np.random.Generator, given: Mapping[str, Any] | None
+        self,
+        n: int,
+        rng: np.random.Generator,
+        given: Mapping[str, Any] | None = None,
+        report: Progress = silent,
     ) -> Iterator[pd.DataFrame]:
         for start in range(0, max(n, 1), CHUNK):
-            size = min(CHUNK, n - start)
+            end = min(start + CHUNK, n)
             (chunk_rng,) = rng.spawn(1)
             if given:
-                numbers = self._draw_given(size, chunk_rng, given)
+                numbers = self._draw_given(end - start, chunk_rng, given)
             else:
-                numbers = self._draw(size, chunk_rng)
-            ids = np.arange(start + 1, start + size + 1, dtype=np.int64)  # from no row
-            series = {
-                name: pd.Series(ids)
-                if name in self.schema_.ids
-                else self.schema_[name].domain.from_numbers(numbers[name], self.dtypes_[name])
-                for name in self.columns_
-            }
-            yield pd.DataFrame(series)
+                numbers = self._draw(end - start, chunk_rng)
+            ids = np.arange(start + 1, end + 1, dtype=np.int64)  # from no row
+            yield pd.DataFrame(
+                {
+                    name: pd.Series(ids)
+                    if name in self.schema_.ids
+                    else self.schema_[name].domain.from_numbers(numbers[name], self.dtypes_[name])
+                    for name in self.columns_
+                }
+            )
+            report(f"{end:,} of {n:,} rows", end / n if n else 1.0)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "ledger_"):
@@ -419,12 +432,17 @@ class Generator(Settings, ABC):
 
             raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to one file (JSON and arrays, no row, no pickle)."""
+    # -- files and cards -----------------------------------------------------------------
+
+    def save(self, path: str | Path, card: Card | None = None) -> None:
+        """Write the fitted model to one file (JSON and arrays, no row, no pickle).
+
+        ``card`` is what ``card()`` gave, if it is known already.
+        """
         self._check_fitted()
         if not self.publishable:
             raise SettingError(f"a {self.name} model holds the rows themselves; it is never saved")
-        artefact.write(path, *self.contents(self.card().to_dict()))
+        artefact.write(path, *self.contents((card or self.card()).to_dict()))
 
     def contents(self, card: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header, with this card, and arrays of the file of this model."""
@@ -441,6 +459,14 @@ class Generator(Settings, ABC):
             "model": state,
         }
         return header, arrays
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a fitted model of this class; ``Generator.load`` reads any that is installed."""
+        found = load(path, None if isabstract(cls) else cls)
+        if not isinstance(found, cls):
+            raise ArtefactError(f"{str(path)!r} is a {found.name}, not a {cls.__name__}")
+        return found
 
     def card(self) -> Card:
         """The privacy card: what was promised, and what it means for a person.
@@ -460,6 +486,11 @@ class Generator(Settings, ABC):
             raise ArtefactError(f"the model's card does not belong to it: {wrong[0]}; see verify")
         return card
 
+    def _repr_html_(self) -> str:
+        """In notebooks: the settings, and the card of a fitted model."""
+        card = self.card()._repr_html_() if hasattr(self, "ledger_") else ""
+        return f"<pre>{escape(repr(self))}</pre>{card}"
+
 
 def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
     """Read a fitted model that ``save`` wrote.
@@ -472,10 +503,10 @@ def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
     """
     header, arrays = artefact.read(path)
     check_seal(path)
-    return _restored(path, header, arrays, kind)
+    return restored(path, header, arrays, kind)
 
 
-def _restored(
+def restored(
     path: str | Path,
     header: dict[str, Any],
     arrays: dict[str, np.ndarray],
@@ -520,28 +551,25 @@ def _checked(
     if sorted(generator.ledger_.domains) != sorted(schema.names):
         raise ArtefactError("its ledger must be about the columns of its schema")
     generator.tables()
-    for rows in generator._chunks(restoring.TRIAL, np.random.default_rng(0), None):
+    for rows in generator._chunks(restoring.TRIAL, np.random.default_rng(0)):
         restoring.check_draws(rows, schema)
     return generator
 
 
 @cache
-def _installed() -> dict[str, Any]:
-    """Looked up once: the files of every installed package are read for it."""
+def generators() -> dict[str, EntryPoint]:
+    """Entry points of all installed generators, by name.
+
+    Looked up once: the files of every installed package are read for it.
+    """
     return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-
-
-def generators() -> dict[str, Any]:
-    """Entry points of all installed generators, by name."""
-    return dict(_installed())
 
 
 def find_generator(name: str) -> type[Generator]:
     """The class of an installed generator."""
-    known = generators()
-    if name not in known:
-        raise SettingError(f"generator ({name!r}) must be one of {', '.join(sorted(known))}")
-    return known[name].load()  # type: ignore[no-any-return]
+    if name not in generators():
+        raise SettingError(f"generator ({name!r}) must be one of {', '.join(sorted(generators()))}")
+    return generators()[name].load()  # type: ignore[no-any-return]
 
 
 def generator_of(random_state: RandomState) -> np.random.Generator:
@@ -566,5 +594,7 @@ def sampling_rng(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng([SAMPLING, int(rng.integers(2**63))])
 
 
-def _silent(stage: str, share: float) -> None:
-    """Report nothing."""
+def _named(names: Sequence[str]) -> str:
+    """Columns counted and named."""
+    more = ", ..." if len(names) > NAMED else ""
+    return f"{len(names)} columns ({', '.join(map(repr, names[:NAMED]))}{more})"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from inspect import Parameter, signature
+from pkgutil import resolve_name
 from typing import Any
 
 from copula_shirley.errors import SettingError
@@ -19,7 +20,9 @@ def find_class(use: str) -> Callable[..., Any]:
         return find_generator(use)
     module, _, name = use.partition(":")
     try:
-        found = getattr(importlib.import_module(module), name, None)
+        found = resolve_name(use) if name else None
+    except AttributeError:
+        found = None
     except (ImportError, ValueError) as error:
         raise SettingError(f"generator ({use!r}): {module} cannot be imported: {error}") from error
     if not callable(found):
@@ -44,36 +47,33 @@ def make_generator(name: str, settings: Mapping[str, Any]) -> Generator:
 
 def takes(function: Callable[..., Any], name: str) -> bool:
     """Whether a parameter of that name can be given."""
-    parameters = _parameters(function) or {}
+    parameters = _parameters(function)
     return name in parameters and parameters[name].kind is not Parameter.VAR_KEYWORD
 
 
 def check_settings(use: str, settings: Iterable[str]) -> None:
     """Refuse settings that a generator does not have, as far as its constructor tells."""
     parameters = _parameters(find_class(use))
-    if parameters is None or any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
+    if any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
         return
-    for name in settings:
-        if name not in parameters:
-            known = ", ".join(parameters) or "none"
-            raise SettingError(
-                f"{name} is no setting of {use!r}; it has {known}{_who_has(name, use)}"
-            )
+    for name in [name for name in settings if name not in parameters]:
+        other = who_has(name)
+        hint = f"; {name} is one of {other!r}" if other else ""
+        known = ", ".join(parameters) or "none"
+        raise SettingError(f"{name} is no setting of {use!r}; it has {known}{hint}")
 
 
-def _who_has(setting: str, but: str) -> str:
-    """Which other generator has a setting, in words; those that cannot be imported are left out."""
+def who_has(setting: str) -> str | None:
+    """An installed generator that has a setting; those that cannot be imported are left out."""
     for name in generators():
-        try:
-            if name != but and takes(find_class(name), setting):
-                return f"; {setting} is one of {name!r}"
-        except ImportError:
-            continue
-    return ""
+        with suppress(ImportError):
+            if takes(find_class(name), setting):
+                return name
+    return None
 
 
-def _parameters(function: Callable[..., Any]) -> Mapping[str, Parameter] | None:
+def _parameters(function: Callable[..., Any]) -> Mapping[str, Parameter]:
     try:
         return signature(function).parameters
-    except (TypeError, ValueError):  # some that are not written in Python do not tell
-        return None
+    except (TypeError, ValueError):  # some that are not written in Python do not tell: anything
+        return {"settings": Parameter("settings", Parameter.VAR_KEYWORD)}

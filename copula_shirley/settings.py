@@ -65,18 +65,22 @@ class Settings:
         return found
 
     @classmethod
-    def setting_names(cls) -> list[str]:
-        """Names of all settings, in the order of ``__init__``."""
-        return [p.name for p in _parameters(cls)]
+    def _defaults(cls) -> dict[str, Any]:
+        """Default of each setting, in the order of ``__init__``."""
+        found = inspect.signature(cls).parameters.values()
+        return {p.name: p.default for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
     @classmethod
-    def _get_param_names(cls) -> list[str]:
-        """The names, as scikit-learn asks for them."""
-        return sorted(cls.setting_names())
+    def setting_names(cls) -> list[str]:
+        """Names of all settings, in the order of ``__init__``."""
+        return list(cls._defaults())
+
+    #: As scikit-learn asks for them.
+    _get_param_names = setting_names
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All settings by name."""
-        return {name: getattr(self, name) for name in self._get_param_names()}
+        return {name: getattr(self, name) for name in sorted(self._defaults())}
 
     def set_params(self, **settings: Any) -> Self:
         """Change some settings; the next fit uses them."""
@@ -94,14 +98,9 @@ class Settings:
         return type(self)(**deepcopy(self.get_params()))
 
     def __repr__(self) -> str:
-        pairs = [(p.name, getattr(self, p.name), p.default) for p in _parameters(type(self))]
+        pairs = [(name, getattr(self, name), usual) for name, usual in self._defaults().items()]
         changed = [f"{name}={value!r}" for name, value, usual in pairs if not _same(value, usual)]
         return f"{type(self).__name__}({', '.join(changed)})"
-
-
-def _parameters(cls: type[Settings]) -> list[inspect.Parameter]:
-    found = inspect.signature(cls).parameters.values()
-    return [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
 
 def _taking_old_names(init: Callable[..., None]) -> Callable[..., None]:

@@ -8,7 +8,7 @@ with the input is a ``ShirleyError``. Files are written whole or not at all.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,11 +18,11 @@ import pandas as pd
 
 from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.files.model_file import atomic_path
-from copula_shirley.generator import Generator, Progress, RandomState, load
+from copula_shirley.generator import Generator, Progress, RandomState, load, silent
 from copula_shirley.privacy.card import Card
 from copula_shirley.publish.outputs import check_apart, with_cards, written_with_cards
 from copula_shirley.publish.pages import write_page
-from copula_shirley.publish.releases import ReleaseLedger
+from copula_shirley.publish.releases import ReleaseLedger, Reservation
 from copula_shirley.publish.verify import verify_file as verify
 from copula_shirley.registry import make_generator
 from copula_shirley.rows.tables import check_extension, read_table
@@ -50,32 +50,19 @@ DEFAULT_MODEL = "private-vine"
 
 @dataclass(frozen=True)
 class Order:
-    """What a generator shall learn from, and how.
-
-    Attributes
-    ----------
-    generator : Generator
-        Unfitted, with its settings.
-    data : Path or DataFrame
-        The rows: a table, or a .csv or .parquet file, which is opened once.
-    schema : Path, Schema or None
-        The public domain. Without one it is drafted from the rows, and nothing is proved.
-    missing : tuple of str
-        Texts that stand for a missing value in a CSV file.
-    show_values : bool
-        Whether errors may quote private values.
-    releases : Path or None
-        Release ledger in which the cost is reserved before a row is read.
-    accept_unproved : bool
-        Go on although nothing is proved about privacy.
-    """
+    """What a generator, not yet fitted, shall learn from; a file is opened once."""
 
     generator: Generator
     data: Path | pd.DataFrame
+    #: Without one it is drafted from the rows, and nothing is proved.
     schema: Path | Schema | None = None
+    #: Texts that stand for a missing value in a CSV file.
     missing: tuple[str, ...] = ()
+    #: Whether errors may quote private values.
     show_values: bool = False
+    #: Release ledger in which the cost is reserved before a row is read.
     releases: Path | None = None
+    #: Go on although nothing is proved about privacy.
     accept_unproved: bool = False
 
     @cached_property
@@ -91,26 +78,15 @@ class Order:
 
 @dataclass(frozen=True)
 class Output:
-    """Where a result is written, and what is written beside it.
-
-    Attributes
-    ----------
-    path : Path
-        The model, or the table (.csv or .parquet).
-    model : Path or None
-        Of a table: where the model is kept, too.
-    card : bool
-        Write a privacy card beside each file.
-    sign : Path or None
-        Private key with which files and cards are signed.
-    escape_formulas : bool
-        A quote before texts of a CSV file that a spreadsheet would run.
-    """
+    """Where a model or a table (.csv or .parquet) is written, and what is written beside it."""
 
     path: Path
+    #: Of a table: where the model is kept, too.
     model: Path | None = None
     card: bool = True
+    #: Private key with which files and cards are signed.
     sign: Path | None = None
+    #: A quote before texts of a CSV file that a spreadsheet would run.
     escape_formulas: bool = False
 
     @property
@@ -126,31 +102,17 @@ class Output:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a task.
-
-    Attributes
-    ----------
-    generator : Generator
-        Fitted.
-    unproved : list of str
-        Why nothing is proved about its privacy; empty if something is.
-    notes : list of str
-        What deserves a look.
-    warnings : list of str
-        Where claim and proof differ.
-    ledger : ReleaseLedger or None
-        The releases so far, this one included.
-    """
+    """What came of a task: a fitted generator, and what there is to say about it."""
 
     generator: Generator
+    #: Why nothing is proved about its privacy; empty if something is.
     unproved: list[str]
+    #: What deserves a look.
     notes: list[str] = field(default_factory=list)
+    #: Where claim and proof differ.
     warnings: list[str] = field(default_factory=list)
+    #: The releases so far, this one included.
     ledger: ReleaseLedger | None = None
-
-
-def silent(stage: str, share: float) -> None:
-    """Tell no progress."""
 
 
 # -- the tasks ---------------------------------------------------------------------
@@ -174,8 +136,7 @@ def draft(
 
 def plan(schema: Path | Schema, rows: int, generator: Generator) -> Any:
     """What a fit to so many rows will measure, at which price and noise. It reads no row."""
-    declared = Schema.read(schema) if isinstance(schema, Path) else schema
-    return generator.plan(declared, rows)
+    return generator.plan(Schema.read(schema) if isinstance(schema, Path) else schema, rows)
 
 
 def fit(order: Order, output: Output, progress: Progress = silent) -> Done:
@@ -183,8 +144,9 @@ def fit(order: Order, output: Output, progress: Progress = silent) -> Done:
     output.check_apart(order.inputs)
     with written_with_cards(output.files, not output.card, output.sign) as files:
         done = fitted(order, output.path.name, progress)
-        done.generator.save(files.paths[0])
-        files.add_cards(done.generator)
+        card = done.generator.card()
+        done.generator.save(files.paths[0], card)
+        files.add_cards(card)
     return done
 
 
@@ -205,9 +167,8 @@ def sample(
     done = Done(generator, why_unproved(generator))
     check_proved(done.unproved, accept_unproved)
     with written_with_cards(output.files, not output.card, output.sign) as files:
-        wanted = given_from_texts(given, generator.schema_)
-        draw(generator, rows, files.paths[0], output, wanted, random_state, progress)
-        files.add_cards(generator, given)
+        _draw(generator, rows, files.paths[0], output, given, random_state, progress)
+        files.add_cards(generator.card(), given)
     return replace(done, notes=formula_notes(generator, output))
 
 
@@ -228,11 +189,11 @@ def synthesize(
         given_from_texts(given, order.declared)
     with written_with_cards(output.files, not output.card, output.sign) as files:
         done = fitted(order, output.path.name, progress)
+        card = done.generator.card()
         if output.model is not None:
-            done.generator.save(files.paths[1])
-        wanted = given_from_texts(given, done.generator.schema_)
-        draw(done.generator, rows, files.paths[0], output, wanted, None, progress)
-        files.add_cards(done.generator, given)
+            done.generator.save(files.paths[1], card)
+        _draw(done.generator, rows, files.paths[0], output, given, None, progress)
+        files.add_cards(card, given)
     return replace(done, notes=done.notes + formula_notes(done.generator, output))
 
 
@@ -252,8 +213,6 @@ def synthesize_table(
     table: pd.DataFrame,
     schema: Schema | None = None,
     epsilon: float | None = 1.0,
-    *,
-    return_model: Literal[False] = False,
     **options: Any,
 ) -> pd.DataFrame: ...
 
@@ -293,10 +252,6 @@ def synthesize_table(
     **settings
         Of the generator, such as ``delta=1e-6`` or ``target="income"``.
 
-    Returns
-    -------
-    DataFrame, or DataFrame and Generator
-
     Examples
     --------
     >>> from copula_shirley import Column, synthesize
@@ -310,8 +265,8 @@ def synthesize_table(
     done = fitted(Order(generator, table, schema, accept_unproved=accept_unproved), "", silent)
     for text in done.warnings:
         warnings.warn(text, PrivacyWarning, stacklevel=2)
-    synthetic = done.generator.sample(rows, given=given)
-    return (synthetic, done.generator) if return_model else synthetic
+    synthetic = generator.sample(rows, given=given)
+    return (synthetic, generator) if return_model else synthetic
 
 
 def inspect(
@@ -338,64 +293,60 @@ def fitted(order: Order, what: str, progress: Progress) -> Done:
     With a release ledger the cost is reserved before a row is read, under the name ``what``.
     """
     if order.releases is None:
-        done = _fit_table(order, order.generator.fit, progress)
+        done = _fit_table(order, None, progress)
         check_proved(done.unproved, order.accept_unproved)
         return done
     if order.declared is None:
-        raise SettingError(
-            "schema (None) must be named (--schema): a release ledger needs a declared domain"
-        )
+        raise SettingError("schema (None) must be named: a release ledger needs a declared domain")
     ledger = ReleaseLedger.open(order.releases)
     with ledger.reserve(order.generator, order.declared, what) as reservation:
-        done = _fit_table(
-            order, lambda table, _, progress: reservation.fit(table, progress=progress), progress
-        )
-    return replace(done, ledger=ledger)
+        return replace(_fit_table(order, reservation, progress), ledger=ledger)
 
 
-def _fit_table(order: Order, fit_to: Callable[..., Generator], progress: Progress) -> Done:
-    generator, notes = order.generator, []
-    check_proved(generator.unproved(order.declared), order.accept_unproved)
-    if order.declared is not None:
-        generator._check_settings(order.declared)
-        generator._check_bought(order.declared)
-    progress("fit: read", 0.0)
-    table = order.data
+def _fit_table(order: Order, reservation: Reservation | None, progress: Progress) -> Done:
+    def told(stage: str, share: float) -> None:
+        progress(f"fit: {stage}", share)
+
+    generator, schema, table = order.generator, order.declared, order.data
+    notes: list[str] = []
+    check_proved(generator.unproved(schema), order.accept_unproved)
+    if schema is not None:
+        generator.check_settings(schema)
+    told("read", 0.0)
     if isinstance(table, Path):
-        table = read_table(table, order.declared, order.missing)
-    schema = order.declared
+        table = read_table(table, schema, order.missing)
     if schema is None:
         schema = Schema.draft(table)
-        generator._check_settings(schema)
         notes = draft_notes(table, schema)
     table = generator.admit(table, schema, show_values=order.show_values)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
-        fit_to(table, schema, progress=lambda stage, share: progress(f"fit: {stage}", share))
+        if reservation is None:
+            generator.fit(table, schema, progress=told)
+        else:
+            reservation.fit(table, progress=told)
     said = [str(warning.message) for warning in caught]
     return Done(generator, why_unproved(generator), notes, said)
 
 
-def draw(
+def _draw(
     generator: Generator,
     rows: int | None,
     path: Path,
     output: Output,
-    given: Mapping[str, Any],
+    given: Sequence[str],
     random_state: RandomState,
     progress: Progress,
 ) -> None:
     """Write drawn rows, chunk by chunk."""
-    total, drawn = max(generator.n_rows_ if rows is None else rows, 1), 0
-
-    def count(n: int) -> None:
-        nonlocal drawn
-        drawn += n
-        progress(f"sample: {drawn:,} of {total:,} rows", drawn / total)
-
-    chunks = generator.sample_chunks(rows, random_state=random_state, given=given)
+    chunks = generator.sample_chunks(
+        rows,
+        random_state=random_state,
+        given=given_from_texts(given, generator.schema_),
+        progress=lambda stage, share: progress(f"sample: {stage}", share),
+    )
     kind = check_extension(output.path)
-    write_table(path, chunks, kind, count, escape_formulas=output.escape_formulas)
+    write_table(path, chunks, kind, lambda _: None, escape_formulas=output.escape_formulas)
 
 
 def check_proved(reasons: Sequence[str], accepted: bool) -> None:
@@ -420,10 +371,10 @@ def why_unproved(generator: Generator) -> list[str]:
 
 def formula_notes(generator: Generator, output: Output) -> list[str]:
     """Say so if a spreadsheet would run what a CSV file holds; declared texts are public."""
-    plain_csv = check_extension(output.path) == "csv" and not output.escape_formulas
-    found = formulas(generator.schema_) if plain_csv else []
+    if check_extension(output.path) != "csv" or output.escape_formulas:
+        return []
     return [
         f"column {name!r} has texts that a spreadsheet would run as formulas "
         "(they begin with = + - @, tab or CR); --escape-formulas puts a quote before them"
-        for name in found[:1]
+        for name in formulas(generator.schema_)[:1]
     ]

@@ -6,32 +6,23 @@ typer, or an app of its own. A list of all commands imports nobody.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib import import_module
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from copula_shirley.errors import SettingError
+from copula_shirley.errors import SettingError, ShirleyError
 
 ENTRY_POINTS = "copula_shirley.commands"
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a command is, its words in a list of all, and the panel of the list."""
-
-    place: str
-    words: str
-    panel: str = "From other packages"
-
-
 #: What has to be installed for a package, as an extra.
 EXTRAS = {"evaluation": "evaluate", "experiments": "experiments"}
 #: The commands of each panel of the help, with their places and words.
-_OURS = {
+PANELS = {
     "Release": {
         "draft": ("cli.release:draft", "Draft a schema from a table, for review."),
         "plan": ("cli.release:plan", "Show what a fit will measure and cost."),
@@ -54,90 +45,123 @@ _OURS = {
     },
 }
 COMMANDS = {
-    name: Place(place, words, panel)
-    for panel, commands in _OURS.items()
-    for name, (place, words) in commands.items()
+    name: EntryPoint(name, f"copula_shirley.{place}", ENTRY_POINTS)
+    for commands in PANELS.values()
+    for name, (place, _) in commands.items()
 }
+#: Settings whose options have other names.
+OTHER_NAMES = {"random_state": "seed", "n": "rows", "generator": "model"}
 
 
 class LazyGroup(TyperGroup):
     """All commands; a list of them has stand-ins with a name and words."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        for name, place in COMMANDS.items():
-            self.add_command(stand_in(name, place))
-        self._listing = False
+    _listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of all commands, those of other packages last."""
-        for name, entry in installed_commands().items():
-            package = entry.dist.metadata["Summary"] if entry.dist else None
-            words = package or f"A command of {entry.module.partition('.')[0]}."
-            self.commands.setdefault(name, stand_in(name, Place(entry.value, words)))
-        return list(self.commands)
+        return [*COMMANDS, *installed_commands()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command, or its stand-in in a list."""
+        entry = COMMANDS.get(cmd_name) or installed_commands().get(cmd_name)
         if self._listing:
-            return self.commands.get(cmd_name)
-        if cmd_name in COMMANDS:
-            return loaded(cmd_name, COMMANDS[cmd_name])
-        entry = installed_commands().get(cmd_name)
-        return loaded(cmd_name, Place(entry.value, "")) if entry is not None else None
+            return stand_ins()[cmd_name]
+        return None if entry is None else loaded(entry)
+
+    @contextmanager
+    def _all(self) -> Iterator[None]:
+        self._listing = True
+        try:
+            yield
+        finally:
+            self._listing = False
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help of the whole, which lists all commands."""
-        self._listing = True
-        try:
+        with self._all():
             super().format_help(ctx, formatter)
-        finally:
-            self._listing = False
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Names of commands that begin so."""
-        self._listing = True
-        try:
+        with self._all():
             return super().shell_complete(ctx, incomplete)
-        finally:
-            self._listing = False
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; its errors name options where those of Python name settings."""
+        try:
+            return super().invoke(ctx)
+        except ShirleyError as error:
+            if ctx.invoked_subcommand is not None:
+                options = options_of(self.get_command(ctx, ctx.invoked_subcommand))
+                error.args = (in_options(str(error), options),)
+            raise
 
 
+@cache
 def installed_commands() -> dict[str, EntryPoint]:
     """Entry points of other packages by name; none replaces a command of ours."""
     found = entry_points(group=ENTRY_POINTS)
     return {entry.name: entry for entry in found if entry.name not in COMMANDS}
 
 
-def stand_in(name: str, place: Place) -> TyperCommand:
-    """A command that only has the name and the words of another."""
-    return TyperCommand(name, help=place.words, rich_help_panel=place.panel)
+def stand_ins() -> dict[str, TyperCommand]:
+    """Commands that only have the name and the words of others."""
+    found = {
+        name: TyperCommand(name, help=words, rich_help_panel=panel)
+        for panel, commands in PANELS.items()
+        for name, (_, words) in commands.items()
+    }
+    for name, entry in installed_commands().items():
+        package = entry.dist.metadata["Summary"] if entry.dist else None
+        words = package or f"A command of {entry.module.partition('.')[0]}."
+        found[name] = TyperCommand(name, help=words, rich_help_panel="From other packages")
+    return found
 
 
-def loaded(name: str, place: Place) -> Any:
-    """The command behind a name.
-
-    Raises
-    ------
-    SettingError
-        If its package cannot be imported, or has no such command.
-    """
-    module, _, attribute = place.place.partition(":")
-    module = f"copula_shirley.{module}" if name in COMMANDS else module
+def loaded(entry: EntryPoint) -> Any:
+    """The command of an entry point, or a ``SettingError``."""
+    name = entry.name
     try:
-        found = getattr(import_module(module), attribute)
+        found = entry.load()
     except Exception as error:
-        extra = EXTRAS.get(place.place.partition(".")[0])
+        extra = EXTRAS.get(entry.module.split(".")[1]) if name in COMMANDS else None
         lacks = extra is not None and isinstance(error, ImportError)
         hint = f"; pip install 'copula-shirley[{extra}]' adds it" if lacks else ""
         raise SettingError(
-            f"command ({name!r}) cannot be loaded from {module}:{attribute}: "
+            f"command ({name!r}) cannot be loaded from {entry.value}: "
             f"{type(error).__name__}: {error}{hint}"
         ) from error
-    outer = typer.Typer(add_completion=False)
+    outer = typer.Typer(add_completion=False, rich_markup_mode="markdown")
     if isinstance(found, typer.Typer):
         outer.add_typer(found, name=name)
     else:
         outer.command(name)(found)
     outer.callback()(lambda: None)  # else typer makes the only command the whole
     return typer.main.get_group(outer).commands[name]
+
+
+def options_of(command: Any) -> set[str]:
+    """The options of a command, or of the commands below it."""
+    found = {name for parameter in command.params for name in parameter.opts}
+    return found.union(*map(options_of, getattr(command, "commands", {}).values()))
+
+
+def in_options(text: str, options: set[str]) -> str:
+    """An error that starts with a setting and its value, with the option that sets it.
+
+    Examples
+    --------
+    >>> in_options("n (0) must be positive", {"--rows"})
+    '--rows (0) must be positive'
+    """
+    start = re.match(r"(\w+) (\(|'\w+' \()", text)
+    if start is None:
+        return text
+    name = start[1]
+    option = f"--{OTHER_NAMES.get(name, name).replace('_', '-')}"
+    if option not in options and "--set" in options:
+        from copula_shirley.registry import who_has  # noqa: PLC0415  (slow)
+
+        options, option = {"--set"} if who_has(name) else set(), f"--set {name}"
+    return option + text[start.end(1) :] if option.split()[0] in options else text

@@ -64,7 +64,8 @@ def main() -> None:
 def _run() -> None:
     finished.clear()
     try:
-        code = app(modern(sys.argv[1:]), standalone_mode=False)
+        program = os.path.basename(sys.argv[0])
+        code = app(modern(sys.argv[1:]), prog_name=program, standalone_mode=False)
     finally:
         flush_output()
     if code == 130:  # what typer makes of an interrupt

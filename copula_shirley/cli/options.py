@@ -12,6 +12,7 @@ import typer
 from copula_shirley import tasks
 from copula_shirley.errors import SettingError
 from copula_shirley.files.strict_yaml import load_yaml
+from copula_shirley.generator import Generator
 from copula_shirley.registry import make_generator
 
 #: Settings that have an option of their own, which --set would be lost to.
@@ -19,140 +20,143 @@ OWN_OPTIONS = {"epsilon": "--epsilon", "random_state": "--seed", "random-state":
 DATA, PRIVACY, OUTPUT, METHOD = "Data", "Privacy", "Output", "Method"
 
 
-def option(panel: str, *names: str, help: str, **more: Any) -> Any:  # noqa: A002  (typer's word)
+def option(panel: str, help: str, *names: str) -> Any:  # noqa: A002  (typer's word)
     """An option in a panel of the help."""
-    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+    return typer.Option(*names, help=help, rich_help_panel=panel)
 
 
 Data = Annotated[Path, typer.Argument(help="Table to learn from, .csv or .parquet.")]
 ModelFile = Annotated[Path, typer.Argument(help="Model file that 'shirley fit' wrote.")]
-TableFile = Annotated[Path, option(OUTPUT, "--output", "-o", help="Table, .csv or .parquet.")]
+TableFile = Annotated[Path, option(OUTPUT, "Table, .csv or .parquet.", "--output", "-o")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Missing = Annotated[
-    list[str] | None, option(DATA, help="Text that stands for a missing value; repeatable.")
+    list[str] | None, option(DATA, "Text that stands for a missing value; repeatable.")
 ]
 SchemaFile = Annotated[
-    Path | None, option(DATA, "--schema", help="Declared domain (YAML); see 'shirley draft'.")
+    Path | None, option(DATA, "Declared domain (YAML); see 'shirley draft'.", "--schema")
 ]
 OnUnknown = Annotated[
-    Literal["refuse", "clip"] | None, option(DATA, help="What to do with values off the schema.")
+    Literal["refuse", "clip"] | None, option(DATA, "What to do with values off the schema.")
 ]
 ShowValues = Annotated[
-    bool, option(DATA, "--show-values", help="Quote private values in error messages.")
+    bool, option(DATA, "Quote private values in error messages.", "--show-values")
 ]
-Epsilon = Annotated[str, option(PRIVACY, help="Privacy budget, or 'off' for no noise.")]
+Epsilon = Annotated[str, option(PRIVACY, "Privacy budget, or 'off' for no noise.")]
 Delta = Annotated[
-    float | None, option(PRIVACY, help="Delta, default 1e-9; 0 for pure epsilon-DP (private-vine).")
+    float | None, option(PRIVACY, "Delta, default 1e-9; 0 for pure epsilon-DP (private-vine).")
 ]
 Neighbours = Annotated[
     Literal["add-remove", "replace-one"] | None,
-    option(PRIVACY, help="How neighbouring tables differ; by default as the model has it."),
+    option(PRIVACY, "How neighbouring tables differ; by default as the model has it."),
 ]
 Domain = Annotated[
     Literal["declared", "measured"] | None,
-    option(PRIVACY, help="measured: buy bounds and categories that the schema marks as private."),
+    option(PRIVACY, "measured: buy bounds and categories that the schema marks as private."),
 ]
 Releases = Annotated[
     Path | None,
-    option(PRIVACY, help="Release ledger that this fit counts in; see 'shirley releases'."),
+    option(PRIVACY, "Release ledger that this fit counts in; see 'shirley releases'."),
 ]
 AcceptUnproved = Annotated[
-    bool,
-    option(PRIVACY, "--accept-unproved", help="Write even if nothing is proved about privacy."),
+    bool, option(PRIVACY, "Write even if nothing is proved about privacy.", "--accept-unproved")
 ]
 Seed = Annotated[
-    int | None, option(PRIVACY, help="Repeatable noise and rows: experiments only, no release.")
+    int | None, option(PRIVACY, "Repeatable noise and rows: experiments only, no release.")
 ]
 Model = Annotated[
     str,
     option(
         METHOD,
-        "--model",
-        help="private-vine, dp-histogram, dp-copula, privbayes, copula-shirley, uniform, or "
-        "another that is installed.",
+        "private-vine, dp-histogram, dp-copula, privbayes, copula-shirley, uniform, or another "
+        "that is installed.",
     ),
 ]
 Target = Annotated[
-    str | None, option(METHOD, help="Column with few classes that matters most, for some models.")
+    str | None, option(METHOD, "Column with few classes that matters most, for some models.")
 ]
 Settings = Annotated[
     list[str] | None,
-    option(METHOD, "--set", help="Any setting of the model, name=value; repeatable."),
+    option(METHOD, "Any setting of the model, name=value; repeatable.", "--set"),
 ]
 Rows = Annotated[
-    int | None, option(OUTPUT, "--rows", "-n", help="Rows to draw; as many as were fitted.")
+    int | None, option(OUTPUT, "Rows to draw; as many as were fitted.", "--rows", "-n")
 ]
 Given = Annotated[
     list[str] | None,
-    option(OUTPUT, help="Only rows with name=value or name=low..high; nothing after = is missing."),
+    option(OUTPUT, "Only rows with name=value or name=low..high; nothing after = is missing."),
 ]
-NoCard = Annotated[bool, option(OUTPUT, "--no-card", help="Write no privacy card beside the file.")]
+NoCard = Annotated[bool, option(OUTPUT, "Write no privacy card beside the file.", "--no-card")]
 Sign = Annotated[
-    Path | None,
-    option(OUTPUT, help="Sign file and card with this private key; see 'shirley keys'."),
+    Path | None, option(OUTPUT, "Sign file and card with this private key; see 'shirley keys'.")
 ]
 EscapeFormulas = Annotated[
     bool,
     option(
         OUTPUT,
+        "CSV: a quote before texts that a spreadsheet would run as a formula.",
         "--escape-formulas",
-        help="CSV: a quote before texts that a spreadsheet would run as a formula.",
     ),
 ]
-Quiet = Annotated[bool, option(OUTPUT, "--quiet", "-q", help="No progress and no summary.")]
+Quiet = Annotated[bool, option(OUTPUT, "No progress and no summary.", "--quiet", "-q")]
 
 
+def takes(made: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of ``made`` in place of its first parameter, what that makes."""
+    options = signature(made, eval_str=True).parameters
+
+    def widened(command: Callable[..., Any]) -> Callable[..., Any]:
+        def run(**given: Any) -> Any:
+            asked = made(**{name: given.pop(name) for name in options})
+            return command(asked, **given)
+
+        own = list(signature(command, eval_str=True).parameters.values())[1:]
+        parameters = sorted([*options.values(), *own], key=_panel)
+        keywords = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
+        run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        return run
+
+    return widened
+
+
+def _panel(parameter: Parameter) -> int:
+    about = parameter.annotation.__metadata__[0]
+    return (None, DATA, PRIVACY, METHOD, OUTPUT).index(about.rich_help_panel)
+
+
+def unfitted(
+    epsilon: Epsilon = "1",
+    delta: Delta = None,
+    neighbours: Neighbours = None,
+    domain: Domain = None,
+    model: Model = tasks.DEFAULT_MODEL,
+    target: Target = None,
+    settings: Settings = None,
+) -> Generator:
+    """The generator that the options describe."""
+    own = {"delta": delta, "neighbours": neighbours, "domain": domain, "target": target}
+    given = {name: value for name, value in own.items() if value is not None}
+    return make_generator(model, {"epsilon": epsilon_of(epsilon), **given, **settings_of(settings)})
+
+
+@takes(unfitted)
 def order(
+    generator: Generator,
     data: Data,
     schema_file: SchemaFile = None,
     missing: Missing = None,
     on_unknown: OnUnknown = None,
     show_values: ShowValues = False,
-    epsilon: Epsilon = "1",
-    delta: Delta = None,
-    neighbours: Neighbours = None,
-    domain: Domain = None,
     releases: Releases = None,
     accept_unproved: AcceptUnproved = False,
     seed: Seed = None,
-    model: Model = tasks.DEFAULT_MODEL,
-    target: Target = None,
-    settings: Settings = None,
 ) -> tasks.Order:
-    """The options that fit and synthesize share."""
-    generator = make_generator(
-        model,
-        {
-            "epsilon": epsilon_of(epsilon),
-            "random_state": seed,
-            **settings_of(
-                settings,
-                delta=delta,
-                neighbours=neighbours,
-                domain=domain,
-                target=target,
-                on_unknown=on_unknown,
-            ),
-        },
-    )
+    """What the options of fit and synthesize ask for."""
+    own = {"on_unknown": on_unknown, "random_state": seed}
+    generator.set_params(**{name: value for name, value in own.items() if value is not None})
     given = tuple(missing or ())
     return tasks.Order(generator, data, schema_file, given, show_values, releases, accept_unproved)
-
-
-def takes_order(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of ``order`` in place of its first parameter."""
-    options = signature(order, eval_str=True).parameters
-    own = list(signature(command, eval_str=True).parameters.values())[1:]
-
-    def run(**given: Any) -> None:
-        asked = order(**{name: given.pop(name) for name in options})
-        command(asked, **given)
-
-    parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in [*options.values(), *own]]
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    return run
 
 
 def assignment(option: str, text: str) -> tuple[str, str]:
@@ -163,15 +167,15 @@ def assignment(option: str, text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def settings_of(texts: Sequence[str] | None, **options: Any) -> dict[str, Any]:
-    """Settings from options that were given and from ``--set name=value``, a value in YAML.
+def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Settings from ``--set name=value``, a value in YAML.
 
     Examples
     --------
-    >>> settings_of(["degree=2", "families=[frank, joe]", "truncation=none"], target=None)
+    >>> settings_of(["degree=2", "families=[frank, joe]", "truncation=none"])
     {'degree': 2, 'families': ['frank', 'joe'], 'truncation': None}
     """
-    found = {name: value for name, value in options.items() if value is not None}
+    found = {}
     for text in texts or ():
         name, value = assignment("--set", text)
         if name in OWN_OPTIONS:

@@ -16,28 +16,21 @@ from copula_shirley.cli.options import (
     OUTPUT,
     AcceptUnproved,
     Data,
-    Delta,
-    Domain,
-    Epsilon,
     EscapeFormulas,
     Given,
     Json,
     Missing,
-    Model,
     ModelFile,
-    Neighbours,
     NoCard,
     Quiet,
     Rows,
     Seed,
-    Settings,
     Sign,
     TableFile,
-    Target,
-    epsilon_of,
     option,
-    settings_of,
-    takes_order,
+    order,
+    takes,
+    unfitted,
 )
 from copula_shirley.cli.terminal import (
     alarm,
@@ -50,13 +43,13 @@ from copula_shirley.cli.terminal import (
     screen,
 )
 from copula_shirley.files.texts import one_line
-from copula_shirley.registry import make_generator
+from copula_shirley.generator import Generator
 
 
 def draft(
     data: Data,
-    output: Annotated[Path | None, option(OUTPUT, "--output", "-o", help="YAML to write.")] = None,
-    person: Annotated[str | None, option(DATA, help="Column that says whose row it is.")] = None,
+    output: Annotated[Path | None, option(OUTPUT, "YAML to write.", "--output", "-o")] = None,
+    person: Annotated[str | None, option(DATA, "Column that says whose row it is.")] = None,
     missing: Missing = None,
 ) -> None:
     """Draft a schema from a table, for review; it is printed unless -o is given."""
@@ -69,22 +62,15 @@ def draft(
         messages.print(f"Draft written to {plain(output)}; review it before you rely on it.")
 
 
+@takes(unfitted)
 def plan(
+    generator: Generator,
     schema_file: Annotated[Path, typer.Argument(help="Declared domain (YAML).")],
-    rows: Annotated[int, typer.Option("--rows", "-n", help="About how many rows there are.")],
-    epsilon: Epsilon = "1",
-    delta: Delta = None,
-    neighbours: Neighbours = None,
-    domain: Domain = None,
-    model: Model = tasks.DEFAULT_MODEL,
-    target: Target = None,
-    settings: Settings = None,
+    rows: Annotated[int, option(DATA, "About how many rows there are.", "--rows", "-n")],
     json: Json = False,
 ) -> None:
     """Show what a fit will measure, at which price and noise; reads no row."""
-    options = {"delta": delta, "neighbours": neighbours, "domain": domain, "target": target}
-    given = {"epsilon": epsilon_of(epsilon), **settings_of(settings, **options)}
-    planned = tasks.plan(schema_file, rows, make_generator(model, given))
+    planned = tasks.plan(schema_file, rows, generator)
     if json:
         print_json(planned.to_dict())
         return
@@ -95,10 +81,10 @@ def plan(
         screen.print(plain(text), soft_wrap=True)
 
 
-@takes_order
+@takes(order)
 def fit(
     order: tasks.Order,
-    output: Annotated[Path, option(OUTPUT, "--output", "-o", help="Model file to write.")],
+    output: Annotated[Path, option(OUTPUT, "Model file to write.", "--output", "-o")],
     no_card: NoCard = False,
     sign: Sign = None,
     quiet: Quiet = False,
@@ -122,10 +108,11 @@ def sample(
     quiet: Quiet = False,
 ) -> None:
     """Draw synthetic rows from a saved model; that costs no privacy, as often as one likes."""
+    where = tasks.Output(output, None, not no_card, sign, escape_formulas)
     with progress_told(quiet) as progress:
         done = tasks.sample(
             model,
-            tasks.Output(output, None, not no_card, sign, escape_formulas),
+            where,
             rows,
             given=given or (),
             random_state=seed,
@@ -135,13 +122,13 @@ def sample(
     _tell(done, "Synthetic rows", output, quiet, label=False)
 
 
-@takes_order
+@takes(order)
 def synthesize(
     order: tasks.Order,
     output: TableFile,
     rows: Rows = None,
     given: Given = None,
-    save_model: Annotated[Path | None, option(OUTPUT, help="Keep the fitted model here.")] = None,
+    save_model: Annotated[Path | None, option(OUTPUT, "Keep the fitted model here.")] = None,
     no_card: NoCard = False,
     sign: Sign = None,
     escape_formulas: EscapeFormulas = False,
@@ -160,7 +147,7 @@ def _tell(done: tasks.Done, what: str, output: Path, quiet: bool, label: bool = 
         for text in done.notes:
             note(text)
         for text in done.warnings:
-            messages.print(f"[yellow]warning:[/] {plain(text)}", soft_wrap=True)
+            note(text, "warning")
         if done.ledger is not None:
             where, ledger = plain(done.ledger.path), done.ledger
             messages.print(f"Releases: {ledger.total} of {ledger.cap} in {where}", soft_wrap=True)

@@ -9,14 +9,8 @@ from copula_shirley.cli.terminal import note
 COMMANDS = {"schema": "draft"}
 #: Options of single methods, which are settings now.
 SETTINGS = (
-    "encoder",
-    "mechanism",
-    "split",
-    "truncation",
-    "accounting",
-    "families",
-    "discrete",
-    "threads",
+    *("encoder", "mechanism", "split", "truncation"),
+    *("accounting", "families", "discrete", "threads"),
 )
 FITS = ("fit", "synthesize", "plan")
 #: Old option of a command, and the new one.
@@ -42,10 +36,9 @@ def modern(words: Sequence[str]) -> list[str]:
     if not words:
         return []
     first = COMMANDS.get(words[0], words[0])
-    found = [first, *_options(first, list(words[1:]))]
     if first != words[0]:
         note(f"{words[0]!r} is now called {first!r}")
-    return found
+    return [first, *_options(first, list(words[1:]))]
 
 
 def _options(command: str, words: list[str]) -> Iterator[str]:
@@ -54,26 +47,26 @@ def _options(command: str, words: list[str]) -> Iterator[str]:
         word = words.pop(0)
         name, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         follows = bool(equals or (words and not words[0].startswith("-")))
+        said = (value if equals else words[0]) if follows else ""
         setting = name.removeprefix("--").removeprefix("no-")
+        uses_value = True
         if command in FITS and name.startswith("--") and setting in SETTINGS:
             if setting == "discrete":
-                value = str(name == "--discrete").lower()
-            elif follows:
-                value = value if equals else words.pop(0)
-                value = f"[{value}]" if "," in value else value
-            note(f"{name} is now --set {setting}={value}")
-            yield from ("--set", f"{setting}={value}")
+                said, uses_value = str(name == "--discrete").lower(), False
+            said = f"[{said}]" if "," in said else said
+            note(f"{name} is now --set {setting}={said}")
+            new = ["--set", f"{setting}={said}"]
         elif (command, name) == ("audit", "--json") and follows:
             note("--json of audit is now a flag; a file is named with -o")
-            yield from ("-o", value if equals else words.pop(0))
-        elif (command, name) in OPTIONS:
-            new = OPTIONS[command, name]
-            note(f"{name} of {command} is now {new}")
-            yield new + equals + value
-        elif follows and (name, value if equals else words[0].lower()) in VALUES:
-            old = value if equals else words.pop(0)
-            new = VALUES[name, old.lower()]
-            note(f"{name} {old} is now {name} {new}")
-            yield from (name, new)
+            new = ["-o", said]
+        elif follows and (name, said.lower()) in VALUES:
+            new = [name, VALUES[name, said.lower()]]
+            note(f"{name} {said} is now {' '.join(new)}")
         else:
-            yield word
+            changed = OPTIONS.get((command, name), name)
+            if changed != name:
+                note(f"{name} of {command} is now {changed}")
+            new, uses_value = [changed + equals + value], False
+        if uses_value and follows and not equals:
+            words.pop(0)
+        yield from new

@@ -29,9 +29,9 @@ def plain(text: object) -> str:
     return escape(one_line(str(text)))
 
 
-def note(text: str) -> None:
+def note(text: str, heading: str = "note") -> None:
     """Say what deserves a look."""
-    messages.print(f"[yellow]note:[/] {plain(text)}", soft_wrap=True)
+    messages.print(f"[yellow]{heading}:[/] {plain(text)}", soft_wrap=True)
 
 
 def alarm(text: str) -> None:

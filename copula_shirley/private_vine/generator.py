@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pandas as pd
 
-from copula_shirley.errors import ArtefactError, OtherRevisionError, SchemaError, SettingError
-from copula_shirley.generator import Generator, Progress, RandomState, _silent
+from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingError
+from copula_shirley.generator import Generator, Progress, RandomState, silent
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.transcript import Transcript, replay, run
 from copula_shirley.privacy.ledger import (
@@ -138,20 +138,8 @@ class PrivateVine(Generator):
 
     # -- the contract ----------------------------------------------------------------
 
-    def fit(
-        self, table: pd.DataFrame, schema: Schema | None = None, *, progress: Progress | None = None
-    ) -> PrivateVine:
-        """Fit the vine; without a schema the domain must be bought, as it must not be read off."""
-        if schema is None and self.domain != "measured":
-            raise SchemaError(
-                "schema (None) must be a Schema: bounds and categories read off the rows are not "
-                "private. Declare one, or declare the kinds (Schema.of_kinds) and buy the rest "
-                "with domain='measured', or accept Schema.draft(table), which the ledger will call "
-                "unprotected"
-            )
-        return super().fit(
-            table, undeclared(table) if schema is None else schema, progress=progress
-        )
+    def _drafted(self, table: pd.DataFrame) -> Schema:
+        return undeclared(table) if self.domain == "measured" else super()._drafted(table)
 
     def _check_settings(self, schema: Schema) -> None:
         if self.epsilon is not None:
@@ -330,7 +318,7 @@ class PrivateVine(Generator):
             if _with_columns(self.schema_, columns) != self.schema_:
                 raise ArtefactError("the schema is not the one of the transcript")
         problem = self.problem(self.schema_, self._pool_seed)
-        self._model, end = replay(learn(problem, _silent), transcript, start)
+        self._model, end = replay(learn(problem, silent), transcript, start)
         if end != len(transcript.answers):
             raise ArtefactError("the transcript goes on after the model is complete")
         self.transcript_ = transcript

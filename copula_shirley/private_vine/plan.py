@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley.errors import SettingError
-from copula_shirley.generator import _silent
+from copula_shirley.generator import silent
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import Choice, Distances, Queries, Query
 from copula_shirley.measure.transcript import Answer
@@ -85,8 +85,7 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
         raise SettingError(f"schema ({type(schema).__name__}) must be a Schema")
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
         raise SettingError(f"n ({n!r}) must be a positive whole number of rows")
-    model._check_settings(schema)
-    model._check_bought(schema)
+    model.check_settings(schema)
     schema = closed(schema)
     problem = model.problem(schema, pool_seed=0, families=False)
     lines = [_line(query, answer, problem.noise, n) for query, answer in _rehearse(problem, n)]
@@ -108,7 +107,7 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
 def _rehearse(problem: Any, n: int) -> list[tuple[Query, Answer]]:
     """The queries of a fit and made-up answers."""
     asked = []
-    rounds: Queries[Any] = learn(problem, _silent)
+    rounds: Queries[Any] = learn(problem, silent)
     try:
         query = next(rounds)
         while True:

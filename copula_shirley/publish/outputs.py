@@ -17,7 +17,7 @@ from copula_shirley.rows.tables import is_table
 if TYPE_CHECKING:  # it takes seconds, and the command line needs names of files first
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from copula_shirley.generator import Generator
+    from copula_shirley.privacy.card import Card
 
 #: What the card of a file is called: the file's own name, and this.
 ENDING = ".card.html"
@@ -42,7 +42,7 @@ class Files:
     signatures: list[Path]
     key: Ed25519PrivateKey | None
 
-    def add_cards(self, generator: Generator, given: Sequence[str] | None = None) -> None:
+    def add_cards(self, card: Card, given: Sequence[str] | None = None) -> None:
         """Write the card, and then the signature, of each output, which is complete by now.
 
         ``given`` are the conditions under which the rows of the first output were drawn.
@@ -50,7 +50,6 @@ class Files:
         from copula_shirley.publish.pages import write_page  # noqa: PLC0415  (slow)
 
         if self.pages:
-            card = generator.card()
             for name, path, page in zip(self.names, self.paths, self.pages, strict=True):
                 write_page(page, card, name, path, given if path == self.paths[0] else None)
         for i, target in enumerate(self.signatures):

@@ -222,8 +222,7 @@ class ReleaseLedger:
         name = generator.name
         if not isinstance(schema, Schema):
             raise SettingError("schema (None) must be a Schema: without one nothing is proved")
-        generator._check_settings(schema)
-        generator._check_bought(schema)
+        generator.check_settings(schema)
         if not (generator.publishable and generator.provable):
             raise BudgetError(
                 f"releases: model ({name!r}) proves nothing, so no sum can hold it; see "

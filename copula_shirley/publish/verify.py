@@ -37,7 +37,7 @@ from copula_shirley.files import model_file as artefact
 from copula_shirley.files.digest import DIGITS, file_sha256, seal_of
 from copula_shirley.files.plain_json import canonical, close
 from copula_shirley.files.texts import one_line
-from copula_shirley.generator import Generator, _restored
+from copula_shirley.generator import Generator, restored
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.card_page import page_of, template_id
 from copula_shirley.privacy.ledger import Ledger, Reason
@@ -263,7 +263,7 @@ def _verify_model(path: Path, verdict: Verdict) -> dict[str, Any] | None:
     wrong = ledger_faults(header.get("ledger"))
     verdict.note("the ledger's totals follow from its entries", wrong)
     try:
-        model = _restored(path, header, arrays)
+        model = restored(path, header, arrays)
         again, kept = model.contents(header.get("card", {}))
         verdict.generator = model
     except OtherRevisionError:  # no fault of the file; this version cannot look into it

@@ -405,8 +405,8 @@ SETTINGS = {
     "--neighbours x": "'x' is not one of 'add-remove', 'replace-one'",
     "--on-unknown x": "'x' is not one of 'refuse', 'clip'",
     "--domain x": "'x' is not one of 'declared', 'measured'",
-    "--set encoder=ordinal --seed -1": "random_state (-1)",
-    "--model gan": "generator ('gan') must be one of copula-shirley",
+    "--set encoder=ordinal --seed -1": "--seed (-1)",
+    "--model gan": "--model ('gan') must be one of copula-shirley",
     "--model real": "holds the rows themselves",
     "--epsilonn 1": "--epsilonn",
 }

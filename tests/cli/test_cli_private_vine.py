@@ -159,7 +159,7 @@ def test_a_plan_reads_no_row(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("plan schema.yaml -n 0", "n (0)"),
+        ("plan schema.yaml -n 0", "--rows (0)"),
         ("plan schema.yaml -n 10 --epsilon 0", "epsilon (0.0)"),
         ("plan schema.yaml -n 10 --target shoe", "target ('shoe')"),
         ("plan absent.yaml -n 10", "absent.yaml"),

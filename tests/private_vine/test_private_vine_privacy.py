@@ -28,7 +28,16 @@ from vine_drivers import (
     rows_of,
 )
 
-from copula_shirley import Budget, BudgetError, Column, Ledger, Schema, SchemaError, load
+from copula_shirley import (
+    Budget,
+    BudgetError,
+    Column,
+    Ledger,
+    PrivacyWarning,
+    Schema,
+    SchemaError,
+    load,
+)
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Choice, Distances, Tables
@@ -790,8 +799,9 @@ def test_a_drafted_domain_is_unprotected() -> None:
     ledger = PrivateVine(1.0, random_state=0).fit(table, Schema.draft(table)).ledger_
     assert ledger.proved is None and len(ledger.unprotected) == len(table.columns)
     assert set(ledger.domains.values()) == {"drafted"}
-    with pytest.raises(SchemaError, match="must be a Schema"):
-        PrivateVine(1.0).fit(table)
+    with pytest.warns(PrivacyWarning, match="without a schema"):
+        again = PrivateVine(1.0, random_state=0).fit(table).ledger_
+    assert again.unprotected == ledger.unprotected
 
 
 def test_without_noise_nothing_is_proved() -> None:
