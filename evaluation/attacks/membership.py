@@ -53,20 +53,13 @@ ROUNDING = 1e-9
 class Membership:
     """What the attack achieved.
 
-    Attributes
-    ----------
-    mean, maximum : float
-        Share of true members among the records called members, over the repetitions.
-    interval : tuple
-        95 % interval of the mean. It holds for fresh records, not only for fresh repetitions:
-        the spread of one coin-tossing attacker over m members is part of it. Records count as
-        independent; ``evaluate`` widens it where the schema names a person with several rows.
-    shares : array
-        The share in each repetition.
-    members : int
-        m: as many training and as many control records were judged in each repetition.
-    n_synthetic : int
-        Synthetic rows used in each repetition; fewer than asked for if the table has fewer.
+    ``shares`` holds for each repetition the share of true members among the records called
+    members; ``mean`` and ``maximum`` are over the repetitions. The 95 % ``interval`` of the mean
+    holds for fresh records, not only for fresh repetitions: the spread of one coin-tossing
+    attacker over m members is part of it. Records count as independent; ``evaluate`` widens it
+    where the schema names a person with several rows. In each repetition ``members`` (m) training
+    records, as many control records and ``n_synthetic`` synthetic rows were used, fewer than asked
+    for if the tables have fewer.
     """
 
     mean: float
@@ -314,16 +307,10 @@ def membership(
     notes = list(c.note_on_people.values())
     if n_synthetic is not None and found.n_synthetic < n_synthetic:
         notes.append(f"only {found.n_synthetic} synthetic rows, {n_synthetic} asked for")
-    detail: dict[str, object] = {
-        "mean": found.mean,
-        "maximum": found.maximum,
-        "interval": found.interval,
-        "members": found.members,
-        "n_synthetic": found.n_synthetic,
-        "repetitions": len(found.shares),
-        **({"note": "; ".join(notes)} if notes else {}),
-    }
-    return Result(found.mean if which == "mean" else found.maximum, detail)
+    told = ("mean", "maximum", "interval", "members", "n_synthetic")
+    detail: dict[str, Any] = {key: getattr(found, key) for key in told}
+    detail |= {"repetitions": len(found.shares), **({"note": "; ".join(notes)} if notes else {})}
+    return Result(detail[which], detail)
 
 
 def _encoded(c: Comparison, distance: Distance) -> tuple[list[NDArray[Any]], Wide]:

@@ -65,9 +65,8 @@ def _farthest(column: Column, group: NDArray[np.intp], numbers: FloatArray) -> f
     farthest = 0.0
     for members in pd.Series(codes).groupby(group).indices.values():
         gap = np.bincount(codes[members], minlength=len(distinct)) / len(members) - overall
+        distance = np.abs(gap).sum() / 2
         if column.is_ordered:
-            distance = float(np.abs(np.cumsum(gap)).sum() / max(len(distinct) - 1, 1))
-        else:
-            distance = float(np.abs(gap).sum() / 2)
-        farthest = max(farthest, distance)
+            distance = np.abs(np.cumsum(gap)).sum() / max(len(distinct) - 1, 1)
+        farthest = max(farthest, float(distance))
     return farthest

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from copula_shirley.evaluation.comparison import Comparison, Rows
-from copula_shirley.evaluation.metrics.learning import Design, known_target
+from copula_shirley.evaluation.metrics.learning import design, known_target
 from copula_shirley.evaluation.result import Result
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column
@@ -95,20 +95,19 @@ def coverage_of_coefficients(c: Comparison) -> Result:
     for which, rows in (("real", real), ("synthetic", synthetic)):
         if len(rows) == 0:
             return Result(0.0, {"note": f"the target is missing in every {which} row"})
-    design, values = Design(real, target), real.numbers[target.name]
-    truth, _, known = _least_squares(design.matrix(real), values)
-    drawn, errors, settled = _least_squares(
-        design.matrix(synthetic), synthetic.numbers[target.name]
-    )
+    names, matrix = design(real, real, target)
+    values, drawn_values = (rows.numbers[target.name] for rows in (real, synthetic))
+    truth, _, known = _least_squares(matrix, values)
+    drawn, errors, settled = _least_squares(design(synthetic, real, target)[1], drawn_values)
     if not known.any():
         return Result(1.0, {"note": "the real rows determine no coefficient"})
     low, high = drawn - Z * errors, drawn + Z * errors
     covered = settled & _covers(low, high, truth, float(np.abs(values).max()))
-    columns = {design.names[i]: float(covered[i]) for i in np.flatnonzero(known)}
-    intervals = {
-        design.names[i]: {"interval": (float(low[i]), float(high[i])), "real": float(truth[i])}
-        for i in np.flatnonzero(known)
-    }
+    columns, intervals = {}, {}
+    for i in np.flatnonzero(known):
+        columns[names[i]] = float(covered[i])
+        ends = float(low[i]), float(high[i])
+        intervals[names[i]] = {"interval": ends, "real": float(truth[i])}
     result = _result(columns, intervals, len(real), len(synthetic))
     return Result(result.value, {**result.detail, "target": target.name})
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import matthews_corrcoef
 
 from copula_shirley.evaluation.comparison import Comparison, Rows
@@ -74,9 +73,7 @@ def with_nan(numbers: FloatArray) -> FloatArray:
 def _label(column: Column, value: float) -> str:
     if np.isneginf(value):
         return "missing"
-    if column.is_listed:
-        return str(column.domain.categories[int(value)])
-    return f"{value:g}"
+    return str(column.domain.categories[int(value)]) if column.is_listed else f"{value:g}"
 
 
 def rmse(c: Comparison) -> Result:
@@ -96,9 +93,9 @@ def rmse(c: Comparison) -> Result:
         detail["note"] = "the target is missing in every synthetic row: 0 is predicted"
         predicted: FloatArray = np.zeros(len(truth))
     else:
-        design, values = Design(synthetic, target), synthetic.numbers[target.name]
-        weights = np.linalg.lstsq(design.matrix(synthetic), values, rcond=None)[0]
-        predicted = design.matrix(test) @ weights
+        matrix = design(synthetic, synthetic, target)[1]
+        weights = np.linalg.lstsq(matrix, synthetic.numbers[target.name], rcond=None)[0]
+        predicted = design(test, synthetic, target)[1] @ weights
     guess = train.numbers[target.name].mean() if len(train) else 0.0
     detail["guessing the mean"] = float(np.sqrt(np.mean((truth - guess) ** 2)))
     return Result(float(np.sqrt(np.mean((truth - predicted) ** 2))), detail)
@@ -109,31 +106,22 @@ def known_target(rows: Rows, target: Column) -> Rows:
     return rows.take(np.isfinite(rows.numbers[target.name]))
 
 
-class Design:
-    """The matrix of a linear model: a constant, every other column, flags of missing values.
+def design(rows: Rows, by: Rows, target: Column) -> tuple[list[str], FloatArray]:
+    """Names and columns of a linear model: a constant, all other columns, flags of missing values.
 
-    Columns are centred and scaled by the rows given first, so that the fit is stable.
+    Columns are centred and scaled as those of the rows ``by``, so that the fit is stable; a column
+    that misses values there has a flag.
     """
-
-    def __init__(self, rows: Rows, target: Column) -> None:
-        self._scales: dict[str, tuple[float, float]] = {}
-        self.names = ["constant"]
-        for name, values in rows.numbers.items():
-            if name == target.name:
-                continue
-            known = values[np.isfinite(values)]
-            centre, spread = (known.mean(), known.std()) if len(known) else (0.0, 0.0)
-            self._scales[name] = (centre, spread or 1.0)
-            self.names.append(name)
-            if len(known) < len(values):
-                self.names.append(f"{name} missing")
-
-    def matrix(self, rows: Rows) -> FloatArray:
-        """The columns named in ``names``."""
-        parts: list[NDArray[np.float64]] = [np.ones(len(rows))]
-        for name, (centre, spread) in self._scales.items():
-            gap = np.isneginf(rows.numbers[name])
-            parts.append((np.where(gap, centre, rows.numbers[name]) - centre) / spread)
-            if f"{name} missing" in self.names:
-                parts.append(gap.astype(float))
-        return np.column_stack(parts)
+    names, parts = ["constant"], [np.ones(len(rows))]
+    for name, values in by.numbers.items():
+        if name == target.name:
+            continue
+        known = values[np.isfinite(values)]
+        centre, spread = (known.mean(), known.std()) if len(known) else (0.0, 0.0)
+        gap = np.isneginf(rows.numbers[name])
+        names.append(name)
+        parts.append((np.where(gap, centre, rows.numbers[name]) - centre) / (spread or 1.0))
+        if len(known) < len(values):
+            names.append(f"{name} missing")
+            parts.append(gap.astype(float))
+    return names, np.column_stack(parts)
