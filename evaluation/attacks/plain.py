@@ -143,7 +143,8 @@ def _together(tables: Tables, column: Any) -> Any:
             return pd.concat([s.astype(kind) for s in series], ignore_index=True)
         return pd.Series(floats)
     if "dates" in families:
-        moments = (pd.to_datetime(s, utc=True).dt.tz_localize(None) for s in series)
+        known = (s.astype(object) if s.isna().all() else s for s in series)  # no gaps of booleans
+        moments = (pd.to_datetime(s, utc=True).dt.tz_localize(None) for s in known)
         series = [s.astype("datetime64[us]") for s in moments]
     elif len({s.dtype for s in series}) > 1 or isinstance(series[0].dtype, pd.CategoricalDtype):
         series = [s.astype(object) for s in series]

@@ -9,103 +9,74 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import whole_numbers
 
-from copula_shirley import Column, Schema
+from copula_shirley import Schema
 from copula_shirley.errors import SettingError
-from copula_shirley.evaluation import evaluate, membership_inference
+from copula_shirley.evaluation import Membership, evaluate, membership_inference
 from copula_shirley.evaluation.attacks import membership as module
 from copula_shirley.evaluation.attacks import plain
 from copula_shirley.evaluation.attacks.membership import share_of_members
 from copula_shirley.evaluation.attacks.plain import Wide
 
-BOTH_DISTANCES = ("hamming", "euclidean")
-BOTH_ESTIMATORS = ("distance", "counting")
+HOW = list(product(("hamming", "euclidean"), ("distance", "counting")))
+each_distance = pytest.mark.parametrize("distance", ["hamming", "euclidean"])
+each_way = pytest.mark.parametrize(("distance", "estimator"), HOW)
 
 
-def share(
-    train: Any, control: Any, synthetic: Any, distance: str = "hamming", estimator: str = "distance"
-) -> float:
-    """The attack on all rows, which draws nothing."""
-    found = membership_inference(
-        pd.DataFrame(train),
-        pd.DataFrame(control),
-        pd.DataFrame(synthetic),
-        distance,  # type: ignore[arg-type]
-        None,
-        1,
-        0,
-        estimator=estimator,  # type: ignore[arg-type]
-    )
-    return found.mean
+def attack(*tables: Any, how: tuple[str, str] = HOW[0], **more: Any) -> Membership:
+    """The attack on all rows, which draws nothing, unless ``more`` says otherwise."""
+    more = {"n_synthetic": None, "repetitions": 1, "random_state": 0, **more}
+    distance, estimator = how
+    some: Any = [pd.DataFrame(table) for table in tables]
+    return membership_inference(*some, distance, estimator=estimator, **more)
 
 
 # -- by hand -------------------------------------------------------------------------------
 
-TRAIN = [(1, 1), (2, 2), (3, 3)]
-CONTROL = [(4, 4), (1, 5), (6, 6)]
-SYNTHETIC = [(1, 1), (2, 9), (9, 9)]
 
-
-@pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
+@pytest.mark.parametrize("estimator", ["distance", "counting"])
 def test_hamming_by_hand(estimator: str) -> None:
+    train, control = [(1, 1), (2, 2), (3, 3)], [(4, 4), (1, 5), (6, 6)]
     # least distances: 0, 1/2, 1 and 1, 1/2, 1, so the radius is (1/2 + 1) / 2 = 3/4;
     # within it lie (1,1) for the first member, (2,9) for the second, (1,1) for (1,5);
     # these three are called: two of them are members
-    assert share(TRAIN, CONTROL, SYNTHETIC, "hamming", estimator) == pytest.approx(2 / 3)
+    found = attack(train, control, [(1, 1), (2, 9), (9, 9)], how=("hamming", estimator))
+    assert found.mean == pytest.approx(2 / 3)
 
 
 def test_a_row_right_at_the_radius_is_inside() -> None:
     # least distances 0, 0 | 1/3, 1/3: radius 1/6 excludes the controls, and with a third of
     # 1/3 | 1/3 it is 1/3 and includes them
-    assert share([(1, 1, 1)], [(1, 1, 2)], [(1, 1, 1)]) == 1.0
-    assert share([(1, 1, 3)], [(1, 1, 2)], [(1, 1, 1)], estimator="counting") == 0.5
+    assert attack([(1, 1, 1)], [(1, 1, 2)], [(1, 1, 1)]).mean == 1.0
+    assert attack([(1, 1, 3)], [(1, 1, 2)], [(1, 1, 1)], how=("hamming", "counting")).mean == 0.5
 
 
-TABLE = Schema(
-    (
-        Column("a", "integer", minimum=0, maximum=20),
-        Column("b", "integer", minimum=0, maximum=20),
-    )
-)
-
-
-def frame(rows: list[tuple[int, int]]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["a", "b"])
+def figure(metric: str, *tables: list[tuple[int, int]]) -> pd.Series:
+    frames = [pd.DataFrame(rows, columns=["a", "b"]) for rows in tables]
+    return evaluate(*frames, whole_numbers("ab", 20), metrics=[metric], random_state=0).iloc[0]
 
 
 @pytest.mark.parametrize(
-    ("metric", "expected"),
-    [
-        ("membership_hamming", 0.5),
-        ("membership_hamming_max", 0.5),
-        ("membership_hamming_counting", 0.0),
-        ("membership_hamming_all", 0.5),
-    ],
+    ("metric", "expected"), [("", 0.5), ("_max", 0.5), ("_counting", 0.0), ("_all", 0.5)]
 )
 def test_the_hamming_metrics_by_hand(metric: str, expected: float) -> None:
     # least distances 0, 1 and 1/2, 1/2: the radius is 1/2. One copy weighs -log(1e-12) = 27.6,
     # two half-distant rows 2 log 2 = 1.4. By distance the first member is called and one of the
     # two controls, which tie: 1/2. Counting 1, 0, 2, 2 calls both controls: 0
-    train, control = frame([(1, 1), (2, 2)]), frame([(3, 3), (4, 4)])
-    synthetic = frame([(1, 1), (3, 8), (3, 9), (4, 10), (4, 11)])
-    line = evaluate(train, control, synthetic, TABLE, metrics=[metric], random_state=0).iloc[0]
-    assert line["value"] == expected
+    synthetic = [(1, 1), (3, 8), (3, 9), (4, 10), (4, 11)]
+    line = figure(f"membership_hamming{metric}", [(1, 1), (2, 2)], [(3, 3), (4, 4)], synthetic)
     detail = line["detail"]
-    assert detail["mean"] == detail["maximum"] == expected
+    assert line["value"] == detail["mean"] == detail["maximum"] == expected
     assert (detail["members"], detail["n_synthetic"]) == (2, 5)
     # 1.96 * sqrt(.25 / 3) = .566 more or less, within [0, 1]
     assert detail["interval"] == pytest.approx((0, min(expected + 0.5658, 1)), abs=1e-4)
     few = "only 5 synthetic rows, 500 asked for"
-    assert detail.get("note") == (None if metric.endswith("all") else few)
+    assert detail.get("note") == (None if metric == "_all" else few)
 
 
 @pytest.mark.parametrize(
-    ("metric", "expected"),
-    [
-        ("membership_euclidean", 2 / 3),
-        ("membership_euclidean_max", 2 / 3),
-        ("membership_euclidean_counting", 1 / 3),
-    ],
+    ("metric", "expected"), [("", 2 / 3), ("_max", 2 / 3), ("_counting", 1 / 3)]
 )
 def test_the_euclidean_metrics_by_hand(metric: str, expected: float) -> None:
     # b is constant; a as shares of the declared 20: members 0, .5, .9; controls .2, .6, .8;
@@ -114,9 +85,8 @@ def test_the_euclidean_metrics_by_hand(metric: str, expected: float) -> None:
     # By distance a copy weighs 27.6 and a row at .05/sqrt(2) 3.3: 27.6, 30.9, 0 | 6.7, 6.7, 0,
     # so both members are called and one of the two controls: 2/3.
     # Counting calls .5, .2 and .6: 1/3
-    train, control = frame([(0, 0), (10, 0), (18, 0)]), frame([(4, 0), (12, 0), (16, 0)])
-    synthetic = frame([(0, 0), (10, 0), (3, 0), (5, 0), (11, 0), (13, 0)])
-    line = evaluate(train, control, synthetic, TABLE, metrics=[metric], random_state=0).iloc[0]
+    numbers = (0, 10, 18), (4, 12, 16), (0, 10, 3, 5, 11, 13)
+    line = figure(f"membership_euclidean{metric}", *[[(a, 0) for a in some] for some in numbers])
     assert line["value"] == pytest.approx(expected)
 
 
@@ -128,24 +98,18 @@ def test_the_better_half_by_hand() -> None:
     assert share_of_members(np.array([2.0, 1.0, 0.0, 5.0, 4.0, 3.0])) == 0.0
     # 9 and one of the three that tie at 5, of which one is a member: (1 + 1/3) / 2
     assert share_of_members(np.array([9.0, 5.0, 5.0, 5.0])) == pytest.approx((1 + 1 / 3) / 2)
-    assert share_of_members(np.array([1.0, 0.0])) == 1.0
-    assert share_of_members(np.zeros(2)) == 0.5
 
 
-@given(
-    st.lists(st.integers(0, 3), min_size=1, max_size=8).flatmap(
-        lambda first: st.tuples(
-            st.just(first), st.lists(st.integers(0, 3), min_size=len(first), max_size=len(first))
-        )
-    )
+halves = st.integers(1, 8).flatmap(
+    lambda m: st.lists(st.integers(0, 3), min_size=2 * m, max_size=2 * m)
 )
-def test_ties_are_the_mean_over_all_ways_to_break_them(halves: tuple[list[int], list[int]]) -> None:
-    first, second = halves
-    m = len(first)
-    scores = np.array([*first, *second], dtype=float)
+
+
+@given(halves)
+def test_ties_are_the_mean_over_all_ways_to_break_them(drawn: list[int]) -> None:
+    scores, m = np.array(drawn, dtype=float), len(drawn) // 2
     # breaking ties at random, many times, in expectation: add noise that only orders ties
-    rng = np.random.default_rng(0)
-    noisy = scores + rng.random((4000, 2 * m)) * 1e-6
+    noisy = scores + np.random.default_rng(0).random((4000, 2 * m)) * 1e-6
     called = np.argsort(-noisy, axis=1)[:, :m]
     # 4000 draws of a share: standard error below .008
     assert share_of_members(scores) == pytest.approx((called < m).mean(), abs=0.04)
@@ -153,35 +117,20 @@ def test_ties_are_the_mean_over_all_ways_to_break_them(halves: tuple[list[int], 
     assert share_of_members(scores) + mirrored == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-@pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (37, 7)])
-def test_nothing_in_common_is_a_coin(distance: str, estimator: str, n: int, d: int) -> None:
-    tables = [
-        {f"c{j}": [f"{who}{i}" for i in range(n)] for j in range(d)} for who in ("a", "b", "s")
-    ]
-    assert share(*tables, distance, estimator) == 0.5
-
-
-@pytest.mark.parametrize("d", [7, 14])
-@pytest.mark.parametrize("n", [5, 33])
-@pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-def test_equal_scores_tie_whatever_the_place_of_the_record(n: int, d: int, estimator: str) -> None:
-    rng = np.random.default_rng(d)
-    one = pd.DataFrame(rng.integers(0, 3, (1, d)))
-    synthetic = pd.DataFrame(rng.integers(0, 3, (499, d)))
-    same = pd.concat([one] * n)
-    assert share(same, same, synthetic, "hamming", estimator) == 0.5
-
-
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-@pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-@pytest.mark.parametrize("seed", range(2))
-def test_the_same_rows_on_both_sides_are_a_coin(distance: str, estimator: str, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows = pd.DataFrame(rng.integers(0, 3, (41, 8)))
-    synthetic = pd.DataFrame(rng.integers(0, 3, (97, 8)))
-    assert share(rows, rows, synthetic, distance, estimator) == 0.5
+@each_way
+def test_what_is_a_coin(distance: str, estimator: str) -> None:
+    how = distance, estimator
+    for n, d in ((1, 1), (37, 7)):  # nothing in common
+        names = [{f"c{j}": [f"{who}{i}" for i in range(n)] for j in range(d)} for who in "abs"]
+        assert attack(*names, how=how).mean == 0.5
+    rng = np.random.default_rng(1)
+    rows, synthetic = rng.integers(0, 3, (41, 8)), rng.integers(0, 3, (97, 8))
+    assert attack(rows, rows, synthetic, how=how).mean == 0.5
+    same = np.repeat(rows[:1, :7], 33, axis=0)  # equal scores tie wherever the record stands
+    assert attack(same, same, rng.integers(0, 3, (499, 7)), how=how).mean == 0.5
+    # one row each
+    for row, expected in ((1, 1.0), (2, 0.0), (3, 0.5)):
+        assert attack([(1, 1)], [(2, 2)], [(row, row)]).mean == expected
 
 
 # -- a naive double loop -------------------------------------------------------------------
@@ -246,31 +195,19 @@ def random_tables(seed: int) -> dict[str, pd.DataFrame]:
     return {"train": table(m), "control": table(m), "synthetic": table(n)}
 
 
-# Once wrong: Euclidean scores that are equal but for rounding do not tie
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-@pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-@pytest.mark.parametrize("seed", range(20))
-def test_the_attack_equals_a_naive_double_loop(distance: str, estimator: str, seed: int) -> None:
-    tables = random_tables(seed)
-    ours = share(*tables.values(), distance, estimator)
-    naive = naive_share(naive_scores(tables, distance, estimator))
-    assert ours == pytest.approx(naive, abs=1e-9)
-
-
-# Once wrong: a coordinate for each of 1,000 texts took 3.5 GB for 30,000 rows of each table
-@pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-@pytest.mark.parametrize("seed", range(8))
-def test_codes_of_many_texts_give_the_same_attack(
-    estimator: str, seed: int, monkeypatch: pytest.MonkeyPatch
+# Once wrong: Euclidean scores that are equal but for rounding do not tie; a coordinate for each
+# of 1,000 texts took 3.5 GB for 30,000 rows of each table, so that many texts are codes
+@each_way
+@pytest.mark.parametrize("coordinates", [64, 1])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_attack_equals_a_naive_double_loop(
+    distance: str, estimator: str, seed: int, coordinates: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plain, "MOST_COORDINATES", 1)
+    monkeypatch.setattr(plain, "MOST_COORDINATES", coordinates)
     tables = random_tables(seed)
-    ours = share(*tables.values(), "euclidean", estimator)
-    naive = naive_share(naive_scores(tables, "euclidean", estimator))
+    naive = naive_share(naive_scores(tables, distance, estimator))
+    ours = attack(*tables.values(), how=(distance, estimator)).mean
     assert ours == pytest.approx(naive, abs=1e-9)
-
-
-# -- two ways to the same scores -------------------------------------------------------------
 
 
 def test_pairs_that_are_not_stored_are_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,8 +216,8 @@ def test_pairs_that_are_not_stored_are_computed_twice(monkeypatch: pytest.Monkey
     stored = module._euclidean_scores(records, rows, Wide())
     monkeypatch.setattr(module, "PAIRS_TO_STORE", 10)
     computed = module._euclidean_scores(records, rows, Wide())
-    for estimator in BOTH_ESTIMATORS:
-        assert stored[estimator].any() and (stored[estimator] == computed[estimator]).all()
+    for estimator, scores in stored.items():
+        assert scores.any() and (scores == computed[estimator]).all()
 
 
 def test_near_copies_do_not_cancel() -> None:
@@ -302,38 +239,20 @@ def draw(rng: np.random.Generator, n: int, d: int = 8, values: int = 6) -> pd.Da
     return table.assign(x0=table["x0"].map("abcdefgh".__getitem__))
 
 
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-@pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-def test_copies_of_the_training_rows_are_found(distance: str, estimator: str) -> None:
-    rng = np.random.default_rng(0)
+@each_way
+def test_copies_are_found_and_independent_draws_are_a_coin(distance: str, estimator: str) -> None:
+    rng, how = np.random.default_rng(0), (distance, estimator)
     train, control = draw(rng, 300), draw(rng, 300)
-    found = membership_inference(
-        train,
-        control,
-        train,
-        distance,
-        None,
-        1,
-        0,
-        estimator=estimator,  # type: ignore[arg-type]
-    )
+    found = attack(train, control, train, how=how)
     assert found.mean > 0.95 and found.maximum == found.mean
     assert found.detected and found.interval[0] > 0.85
     assert found.members == found.n_synthetic == 300
-
-
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-@pytest.mark.parametrize("estimator", BOTH_ESTIMATORS)
-def test_independent_draws_are_a_coin(distance: str, estimator: str) -> None:
     outside, means = 0, []
     for seed in range(10):
         rng = np.random.default_rng(seed)
-        found = membership_inference(
-            draw(rng, 400), draw(rng, 200), draw(rng, 600), distance, 500, 3, seed,  # type: ignore[arg-type]
-            estimator=estimator,  # type: ignore[arg-type]
-        )  # fmt: skip
-        low, high = found.interval
-        outside += not low <= 0.5 <= high
+        tables = draw(rng, 400), draw(rng, 200), draw(rng, 600)
+        found = attack(*tables, how=how, n_synthetic=500, repetitions=3, random_state=seed)
+        outside += not found.interval[0] <= 0.5 <= found.interval[1]
         means.append(found.mean)
         assert len(found.shares) == 3 and found.members == 200 and found.n_synthetic == 500
     # a 95 % interval misses 3 times of 10 with a chance of 1 %; the mean of ten has error .008
@@ -342,7 +261,7 @@ def test_independent_draws_are_a_coin(distance: str, estimator: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
+@each_distance
 @pytest.mark.parametrize("n_synthetic", [None, 60])
 def test_the_interval_covers_a_coin_as_often_as_it_says(
     distance: str, n_synthetic: int | None
@@ -350,55 +269,36 @@ def test_the_interval_covers_a_coin_as_often_as_it_says(
     covered = 0
     for seed in range(100):
         rng = np.random.default_rng(seed)
-        found = membership_inference(
-            draw(rng, 60, 4), draw(rng, 50, 4), draw(rng, 80, 4), distance,  # type: ignore[arg-type]
-            n_synthetic, 4, seed,
-        )  # fmt: skip
-        low, high = found.interval
-        covered += low <= 0.5 <= high
+        tables = [draw(rng, n, 4) for n in (60, 50, 80)]
+        settings: dict[str, Any] = {"n_synthetic": n_synthetic, "repetitions": 4}
+        found = attack(*tables, how=(distance, "distance"), random_state=seed, **settings)
+        covered += found.interval[0] <= 0.5 <= found.interval[1]
     assert covered >= 90
 
 
 def test_one_copied_row_in_ten_is_detected() -> None:
     rng = np.random.default_rng(5)
     train, control, fresh = draw(rng, 2000), draw(rng, 2000), draw(rng, 1800)
-    synthetic = pd.concat([train[:200], fresh], ignore_index=True)
-    found = membership_inference(train, control, synthetic, n_synthetic=None, random_state=0)
+    found = attack(train, control, pd.concat([train[:200], fresh]))
     assert found.detected
     assert 0.5 < found.interval[0] < found.mean < 0.65
-    honest = pd.concat([draw(rng, 200), fresh], ignore_index=True)
-    assert not membership_inference(
-        train, control, honest, n_synthetic=None, random_state=0
-    ).detected
-
-
-# -- people with several rows ----------------------------------------------------------------
-
-
-def years(n: int, rng: np.random.Generator, first: int) -> pd.DataFrame:
-    """Three rows of each of n people, all but alike."""
-    people = draw(rng, n, 4).assign(who=first + np.arange(n))
-    return pd.concat([people] * 3, ignore_index=True).assign(year=np.repeat([1, 2, 3], n))
-
-
-def clustered(seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What evaluate says of independent draws, with the people named and without."""
-    rng = np.random.default_rng(seed)
-    train, test, synthetic = (years(60, rng, first) for first in (0, 100, 200))
-    rows = [table.drop(columns="who") for table in (train, test, synthetic)]
-    columns = Schema.draft(pd.concat(rows)).columns
-    named, unnamed = Schema(columns, person="who", max_rows=3), Schema(columns)
-    settings: dict[str, Any] = {"random_state": seed, "metrics": ["membership_hamming_all"]}
-    aware = evaluate(train, test, rows[2], named, **settings)["detail"][0]
-    naive = evaluate(*rows, unnamed, **settings)["detail"][0]
-    return aware, naive
+    assert not attack(train, control, pd.concat([draw(rng, 200), fresh])).detected
 
 
 def test_the_interval_of_people_with_three_rows_by_hand() -> None:
-    aware, naive = clustered(0)
-    assert aware["mean"] == naive["mean"]
+    rng = np.random.default_rng(0)
+    people = [draw(rng, 60, 4).assign(who=first + np.arange(60)) for first in (0, 100, 200)]
+    # three rows of each, all but alike
+    tables = [pd.concat([t] * 3).assign(year=np.repeat([1, 2, 3], 60)) for t in people]
+    rows = [table.drop(columns="who") for table in tables]
+    columns = Schema.draft(pd.concat(rows)).columns
+    named, unnamed = Schema(columns, person="who", max_rows=3), Schema(columns)
     # 180 members are 60 people: .25 / 119 in place of .25 / 359
-    for found, variance in ((aware, 0.25 / 119), (naive, 0.25 / 359)):
+    for train, test, schema, variance in (
+        (*tables[:2], named, 0.25 / 119), (*rows[:2], unnamed, 0.25 / 359),
+    ):  # fmt: skip
+        names = ["membership_hamming_all"]
+        found = evaluate(train, test, rows[2], schema, None, 0, metrics=names)["detail"][0]
         reach = 1.959964 * np.sqrt(variance)
         assert found["interval"] == pytest.approx((found["mean"] - reach, found["mean"] + reach))
 
@@ -406,10 +306,13 @@ def test_the_interval_of_people_with_three_rows_by_hand() -> None:
 # -- settings ------------------------------------------------------------------------------
 
 
-def test_mean_maximum_and_interval_of_the_repetitions() -> None:
+def three() -> list[pd.DataFrame]:
     rng = np.random.default_rng(0)
-    tables = draw(rng, 80), draw(rng, 60), draw(rng, 90)
-    found = membership_inference(*tables, n_synthetic=40, repetitions=20, random_state=1)
+    return [draw(rng, n) for n in (80, 60, 90)]
+
+
+def test_mean_maximum_and_interval_of_the_repetitions() -> None:
+    found = attack(*three(), n_synthetic=40, repetitions=20, random_state=1)
     assert found.shares.shape == (20,)
     assert found.mean == found.shares.mean() and found.maximum == found.shares.max()
     assert found.maximum > found.mean
@@ -419,78 +322,45 @@ def test_mean_maximum_and_interval_of_the_repetitions() -> None:
     assert (found.distance, found.estimator) == ("hamming", "distance")
 
 
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-def test_the_same_seed_gives_the_same_shares(distance: str) -> None:
-    rng = np.random.default_rng(0)
-    tables = draw(rng, 80), draw(rng, 60), draw(rng, 90)
-
-    def shares(seed: Any) -> list[float]:
-        found = membership_inference(*tables, distance, 40, 6, seed)  # type: ignore[arg-type]
-        return found.shares.tolist()
+@each_distance
+def test_the_same_seed_gives_the_same_shares_however_many_there_are(distance: str) -> None:
+    def shares(seed: Any, repetitions: int = 6) -> list[float]:
+        how, size = (distance, "distance"), {"n_synthetic": 40, "repetitions": repetitions}
+        return attack(*three(), how=how, random_state=seed, **size).shares.tolist()
 
     assert shares(1) == shares(1) != shares(2)
     assert shares(np.random.default_rng(1)) == shares(1)
-
-
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-def test_a_repetition_more_leaves_the_first_ones_alone(distance: str) -> None:
-    rng = np.random.default_rng(0)
-    tables = draw(rng, 80), draw(rng, 60), draw(rng, 90)
-    few = membership_inference(*tables, distance, 40, 3, 1)  # type: ignore[arg-type]
-    more = membership_inference(*tables, distance, 40, 5, 1)  # type: ignore[arg-type]
-    assert few.shares.tolist() == more.shares[:3].tolist()
+    assert shares(1, 3) == shares(1)[:3]
 
 
 # Once wrong: rows with equal keys keep the table's order, and keys have about 17 bits
-@pytest.mark.parametrize("distance", BOTH_DISTANCES)
-@pytest.mark.parametrize("which", range(3))
-def test_the_order_of_the_rows_does_not_matter(distance: str, which: int) -> None:
+@each_distance
+def test_the_order_of_the_rows_does_not_matter(distance: str) -> None:
     rng = np.random.default_rng(8)
     tables = [draw(rng, n, 5) for n in (900, 800, 1000)]
-    turned = list(tables)
-    turned[which] = tables[which].sample(frac=1, random_state=1)
-    one, other = (
-        membership_inference(*t, distance, 300, 4, 0, members=200)  # type: ignore[arg-type]
-        for t in (tables, turned)
-    )
-    assert one.shares.tolist() == other.shares.tolist()
+    settings: dict[str, Any] = {"n_synthetic": 300, "repetitions": 4, "members": 200}
+    expected = attack(*tables, how=(distance, "distance"), **settings).shares.tolist()
+    for which in range(3):
+        turned = list(tables)
+        turned[which] = tables[which].sample(frac=1, random_state=1)
+        found = attack(*turned, how=(distance, "distance"), **settings)
+        assert found.shares.tolist() == expected
 
 
-def test_fewer_synthetic_rows_than_asked_for() -> None:
-    rng = np.random.default_rng(0)
-    found = membership_inference(draw(rng, 30), draw(rng, 20), draw(rng, 10), repetitions=2)
-    assert (found.members, found.n_synthetic) == (20, 10)
-    tables = draw(rng, 30), draw(rng, 20), draw(rng, 10)
-    for members, expected in ((7, 7), (99, 20)):
-        found = membership_inference(*tables, members=members, repetitions=2)
-        assert found.members == expected
-
-
-def test_one_row_each() -> None:
-    assert share([(1, 1)], [(2, 2)], [(1, 1)]) == 1.0
-    assert share([(1, 1)], [(2, 2)], [(2, 2)]) == 0.0
-    assert share([(1, 1)], [(2, 2)], [(3, 3)]) == 0.5
+def test_fewer_rows_than_asked_for() -> None:
+    for members, expected in ((None, 60), (7, 7), (99, 60)):
+        found = attack(*three(), n_synthetic=500, members=members, repetitions=2)
+        assert (found.members, found.n_synthetic) == (expected, 90)
 
 
 @settings(max_examples=15)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(list(product(BOTH_DISTANCES, BOTH_ESTIMATORS))))
+@given(st.integers(0, 2**32 - 1), st.sampled_from(HOW))
 def test_bounds(seed: int, how: tuple[str, str]) -> None:
-    found = membership_inference(
-        *random_tables(seed).values(),
-        how[0],
-        3,
-        2,
-        seed,
-        estimator=how[1],  # type: ignore[arg-type]
-    )
+    tables = random_tables(seed).values()
+    found = attack(*tables, how=how, n_synthetic=3, repetitions=2, random_state=seed)
     low, high = found.interval
     assert 0 <= low <= found.mean <= high <= 1
     assert found.mean <= found.maximum <= 1
-
-
-# -- what is refused -----------------------------------------------------------------------
-
-ROWS = pd.DataFrame({"x": [1, 2, 3], "c": ["a", "b", "c"]})
 
 
 @pytest.mark.parametrize(
@@ -499,10 +369,11 @@ ROWS = pd.DataFrame({"x": [1, 2, 3], "c": ["a", "b", "c"]})
         ({"distance": "cosine"}, r"distance \('cosine'\) must be hamming or euclidean"),
         ({"estimator": "median"}, r"estimator \('median'\) must be distance or counting"),
         ({"n_synthetic": 0}, r"n_synthetic \(0\) must be a positive whole number"),
-        ({"repetitions": 0}, r"repetitions \(0\) must be a positive whole number"),
+        ({"repetitions": None}, r"repetitions \(None\) must be a positive whole number"),
         ({"members": 0}, r"members \(0\) must be a positive whole number"),
     ],
 )
 def test_settings_that_are_refused(setting: dict[str, Any], message: str) -> None:
+    rows = pd.DataFrame({"x": [1, 2, 3], "c": ["a", "b", "c"]})
     with pytest.raises(SettingError, match=message):
-        membership_inference(ROWS, ROWS, ROWS, **setting)
+        membership_inference(rows, rows, rows, **setting)

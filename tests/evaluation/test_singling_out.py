@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,20 +28,9 @@ def ages(*values: float) -> pd.DataFrame:
     return pd.DataFrame({"age": np.array(values, dtype=float)})
 
 
-def line(
-    train: pd.DataFrame, test: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema, seed: int = 0
-) -> pd.Series:
-    return evaluate(train, test, synthetic, schema, None, seed, metrics=["singling_out"]).iloc[0]
-
-
-# -- predicates ----------------------------------------------------------------------------
-
-ROWS = rows_of(
-    "real",
-    pd.DataFrame({"name": list("aabbcc"), "age": [10, 20, 30, np.nan, 50, 60]}),
-    SCHEMA,
-    strict=True,
-)
+def line(*tables: pd.DataFrame, schema: Schema = NAMES, seed: int = 0) -> tuple[float, Any]:
+    found = evaluate(*tables, schema, None, seed, metrics=["singling_out"]).iloc[0]
+    return found["value"], found["detail"]
 
 
 @pytest.mark.parametrize(
@@ -57,22 +48,16 @@ ROWS = rows_of(
     ],
 )
 def test_predicates_by_hand(conditions: list[tuple[str, str, float]], fits: int) -> None:
-    assert len(fitting(tuple(conditions), ROWS)) == fits
-
-
-# -- the attack by hand --------------------------------------------------------------------
+    table = pd.DataFrame({"name": list("aabbcc"), "age": [10, 20, 30, np.nan, 50, 60]})
+    assert len(fitting(tuple(conditions), rows_of("real", table, SCHEMA, strict=True))) == fits
 
 
 def test_copied_names_by_hand() -> None:
     # six predicates "name = a" to "name = f": each fits one training and no control row; the
     # names of the control rows fit nobody in the training table
-    found = line(names("abcdef"), names("ghijkl"), names("abcdef"), NAMES)
-    assert found["value"] == 1
-    detail = found["detail"]
-    assert detail["predicates"] == 6
-    assert {who: detail[who]["rate"] for who in ("train", "control", "baseline")} == {
-        "train": 1, "control": 0, "baseline": 0,
-    }  # fmt: skip
+    value, detail = line(names("abcdef"), names("ghijkl"), names("abcdef"))
+    assert value == 1 and detail["predicates"] == 6
+    assert [detail[who]["rate"] for who in ("train", "control", "baseline")] == [1, 0, 0]
     assert detail["train"]["trials"] == detail["baseline"]["trials"] == 6
     assert detail["train"]["interval"] == pytest.approx((0.6097, 1), abs=1e-3)
     # 7/8 - 1/8 with two made-up people. Dealt out anew, x of six found people of twelve are in
@@ -84,50 +69,39 @@ def test_copied_names_by_hand() -> None:
 def test_numbers_are_singled_out_at_their_ends() -> None:
     # of 1 ... 6 only "<= 1" and ">= 6" fit one row. They fit one training row each; in the
     # control rows two each. The control rows all have a twin and give no predicate
-    found = line(ages(1, 2, 3, 4, 5, 6), ages(1, 1, 3, 3, 6, 6), ages(1, 2, 3, 4, 5, 6), AGES)
-    assert found["value"] == 1 and found["detail"]["predicates"] == 2
-    assert "baseline" not in found["detail"]
-
-
-def test_a_gap_is_singled_out_as_such() -> None:
+    one, twins = ages(1, 2, 3, 4, 5, 6), ages(1, 1, 3, 3, 6, 6)
+    value, detail = line(one, twins, one, schema=AGES)
+    assert value == 1 and detail["predicates"] == 2 and "baseline" not in detail
     # "age is missing", "<= 1" and ">= 3" of 1, 2, 3: the gap and 3 fit one training row, and 1
     # does; the control rows have no gap, two 1 and one 3
-    found = line(ages(np.nan, 1, 2, 3), ages(1, 1, 2, 3), ages(np.nan, 1, 2, 3), AGES)
-    assert found["detail"]["predicates"] == 3
-    assert found["detail"]["train"]["rate"] == 1
-    assert found["detail"]["control"]["rate"] == pytest.approx(1 / 3)
+    gap = ages(np.nan, 1, 2, 3)
+    value, detail = line(gap, ages(1, 1, 2, 3), gap, schema=AGES)
+    assert detail["predicates"] == 3 and detail["train"]["rate"] == 1
+    assert detail["control"]["rate"] == pytest.approx(1 / 3)
 
 
 def test_rows_with_twins_give_no_predicate() -> None:
-    found = line(names("abcdef"), names("ghijkl"), names("aabb"), NAMES)
-    assert found["value"] == 0
-    assert found["detail"] == {"note": "none of 1000 synthetic rows can be told from all others"}
+    value, detail = line(names("abcdef"), names("ghijkl"), names("aabb"))
+    assert value == 0
+    assert detail == {"note": "none of 1000 synthetic rows can be told from all others"}
 
 
 def test_what_strangers_lose_too_is_no_leak() -> None:
-    found = line(names("abcdef"), names("abcdef"), names("abcdef"), NAMES)
-    assert found["value"] == 0
-    low, high = found["detail"]["interval"]
-    assert low < 0 < high
-    assert found["detail"]["baseline"]["rate"] == 1
+    value, detail = line(names("abcdef"), names("abcdef"), names("abcdef"))
+    assert value == 0 and detail["interval"][0] < 0 < detail["interval"][1]
+    assert detail["baseline"]["rate"] == 1
 
 
 def test_two_rows_of_one_person_are_one_person() -> None:
     schema = Schema(NAMES.columns, person="who", max_rows=2)
     train = names("aabbcd").assign(who=[1, 1, 2, 3, 4, 5])
-    found = line(train, names("ghijkl").assign(who=range(10, 16)), names("abcdef"), schema)
+    control = names("ghijkl").assign(who=range(10, 16))
+    _, detail = line(train, control, names("abcdef"), schema=schema)
     # a fits one person in two rows, b two people, c and d one
-    assert found["detail"]["train"]["rate"] == pytest.approx(3 / 6)
+    assert detail["train"]["rate"] == pytest.approx(3 / 6)
 
 
 # -- teeth ---------------------------------------------------------------------------------
-
-WIDE = Schema(
-    (
-        *(Column(f"n{i}", "integer", minimum=0, maximum=99) for i in range(3)),
-        *(Column(f"c{i}", "categorical", categories=tuple("abcd")) for i in range(3)),
-    )
-)
 
 
 def draw(n: int, seed: int) -> pd.DataFrame:
@@ -136,18 +110,23 @@ def draw(n: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame({**numbers, **{f"c{i}": rng.choice(list("abcd"), n) for i in range(3)}})
 
 
+def attacked(seed: int) -> Any:
+    numbers = [Column(f"n{i}", "integer", minimum=0, maximum=99) for i in range(3)]
+    letters = [Column(f"c{i}", "categorical", categories=tuple("abcd")) for i in range(3)]
+    schema = Schema((*numbers, *letters))
+    return line(draw(300, 1), draw(300, 2), draw(300, seed), schema=schema, seed=seed)[1]
+
+
 def test_copies_leak() -> None:
-    found = line(draw(300, 1), draw(300, 2), draw(300, 1), WIDE)
-    assert found["detail"]["interval"][0] > 0.2
-    assert found["detail"]["train"]["rate"] == 1
-    rates = found["detail"]["control"]["rate"], found["detail"]["baseline"]["rate"]
-    assert max(rates) < 0.6
-    assert found["detail"]["baseline"]["interval"][1] < 0.7
+    found = attacked(1)
+    assert found["interval"][0] > 0.2 and found["train"]["rate"] == 1
+    assert max(found["control"]["rate"], found["baseline"]["rate"]) < 0.6
+    assert found["baseline"]["interval"][1] < 0.7
 
 
 @pytest.mark.parametrize("seed", [3, 4, 5])
 def test_independent_draws_do_not_leak(seed: int) -> None:
-    low, high = line(draw(300, 1), draw(300, 2), draw(300, seed), WIDE, seed)["detail"]["interval"]
+    low, high = attacked(seed)["interval"]
     assert low < 0 < high
 
 
@@ -155,10 +134,9 @@ def test_the_spread_of_one_predicate_by_hand() -> None:
     # Once wrong: predicates counted as independent tries, and 30 of 200 intervals missed 0.
     # It fits two of four people: both dealt to one side count for none (1 in 3), else 1 - 1
     one = (("name", "=", 0.0),)
-    people, strangers = (rows_of("x", names("ab"), NAMES, strict=True) for _ in range(2))
-    assert _spread_by_chance([one], people, strangers, np.random.default_rng(0)) == 0
+    people, nobody = (rows_of("x", names(some), NAMES, strict=True) for some in ("ab", "cd"))
+    assert _spread_by_chance([one], people, people, np.random.default_rng(0)) == 0
     # it fits one of four: the advantage is 1 or -1
-    nobody = rows_of("x", names("cd"), NAMES, strict=True)
     spread = _spread_by_chance([one], people, nobody, np.random.default_rng(0))
     assert spread == pytest.approx(1, abs=0.02)
     # ten times the same predicate knows no more than one
