@@ -1,7 +1,7 @@
 """PrivateVine: a vine copula whose epsilon is real.
 
 Everything that COPULA-SHIRLEY estimates from raw pseudo-observations is estimated here from noisy
-counts. Only ``measure`` sees rows; the model is a function of its transcript of noisy whole
+counts. Only the curator sees rows; the model is a function of its transcript of noisy whole
 numbers. docs/private_vine.md has the algorithm and the proof.
 """
 
@@ -20,14 +20,8 @@ from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingErro
 from copula_shirley.generator import Generator, Progress, RandomState, silent
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.transcript import Transcript, replay, run
-from copula_shirley.privacy.ledger import (
-    NEIGHBOURS,
-    Budget,
-    Ledger,
-    Sensitivity,
-    check_epsilon,
-    histogram_sensitivity,
-)
+from copula_shirley.privacy.budget import NEIGHBOURS, Budget, check_epsilon, histogram_sensitivity
+from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.private_vine.domain import (
     DELTA_SHARE,
     SHARE,
@@ -51,6 +45,16 @@ MOST_CLASSES = 32
 NO_LIMIT = 10_000
 #: Shares of less would not be told apart from rounding.
 LEAST_EPSILON = 1e-5
+#: Logarithms and tails for less are not computed well.
+LEAST_DELTA = 1e-100
+#: Values of some settings.
+ALLOWED: dict[str, tuple[Any, ...]] = {
+    "neighbours": NEIGHBOURS,
+    "families": (True, False),
+    "reweight": (True, False),
+    "domain": ("declared", "measured"),
+    "on_unknown": ("refuse", "clip"),
+}
 
 
 class PrivateVine(Generator):
@@ -76,12 +80,11 @@ class PrivateVine(Generator):
     reweight : bool
         Measure tables beyond the vine and bring drawn rows nearer to them.
     domain : {"declared", "measured"}
-        Where bounds and categories come from. "measured" buys those of columns that the schema
-        marks as private, with a tenth of the budget (``copula_shirley.private_vine.domain``); the
-        kinds
-        are still declared, say by ``Schema.of_kinds``. It buys those of drafted columns, too, and
-        without a schema of all; but then their kinds were read off the rows, which the ledger
-        calls unprotected. Categories need a delta.
+        Where bounds and categories come from. "measured" spends a tenth of the budget on those of
+        columns that the schema marks as private (``copula_shirley.private_vine.domain``); the kinds
+        are still declared, say by ``Schema.of_kinds``. Those of drafted columns are measured, too,
+        and without a schema those of all; but then their kinds were read off the rows, which the
+        ledger calls unprotected. Categories need a delta.
     on_unknown : {"refuse", "clip"}
         What to do with values outside the schema.
     random_state : None, int or Generator
@@ -108,7 +111,7 @@ class PrivateVine(Generator):
     RENAMED: ClassVar[Mapping[str, str]] = {"tilt": "reweight"}
     RENAMED_VALUES: ClassVar[Mapping[tuple[str, Any], Any]] = {("domain", "private"): "measured"}
     transcript_: Transcript
-    #: How the columns are stored whose domain is bought; set by ``fit``.
+    #: How the columns are stored whose domain is measured; set by ``fit``.
     _stored: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
@@ -142,46 +145,32 @@ class PrivateVine(Generator):
         return undeclared(table) if self.domain == "measured" else super()._drafted(table)
 
     def _check_settings(self, schema: Schema) -> None:
+        for setting, allowed in ALLOWED.items():
+            value = getattr(self, setting)
+            if type(value) is not type(allowed[0]) or value not in allowed:
+                one = ", ".join(map(str, allowed))
+                raise SettingError(f"{setting} ({value!r}) must be one of {one}")
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
-        if self.epsilon is not None and self.epsilon < LEAST_EPSILON:
-            raise SettingError(f"epsilon ({self.epsilon!r}) must be at least {LEAST_EPSILON:g}")
-        if isinstance(self.delta, bool) or not isinstance(self.delta, int | float):
-            raise SettingError(f"delta ({self.delta!r}) must be a number in [0, 1)")
-        if not (self.delta == 0 or 1e-100 <= self.delta < 1):
-            raise SettingError(f"delta ({self.delta!r}) must be 0 or in [1e-100, 1)")
-        if self.neighbours not in NEIGHBOURS:
-            allowed = ", ".join(NEIGHBOURS)
-            raise SettingError(f"neighbours ({self.neighbours!r}) must be one of {allowed}")
-        if self.truncation not in ("auto", None) and (
-            isinstance(self.truncation, bool)
-            or not isinstance(self.truncation, int)
-            or self.truncation < 1
-        ):
+            if self.epsilon < LEAST_EPSILON:
+                raise SettingError(f"epsilon ({self.epsilon!r}) must be at least {LEAST_EPSILON:g}")
+        Budget(1.0, self.delta)  # refuses what is no delta
+        if 0 < self.delta < LEAST_DELTA:
+            raise SettingError(f"delta ({self.delta!r}) must be 0 or in [{LEAST_DELTA:g}, 1)")
+        trees = self.truncation
+        if trees not in ("auto", None) and (type(trees) is not int or trees < 1):
             raise SettingError(
-                f"truncation ({self.truncation!r}) must be a positive whole number, 'auto' or None"
+                f"truncation ({trees!r}) must be a positive whole number, 'auto' or None"
             )
-        for setting in ("families", "reweight"):
-            if not isinstance(getattr(self, setting), bool):
-                raise SettingError(f"{setting} ({getattr(self, setting)!r}) must be true or false")
-        if self.on_unknown not in ("refuse", "clip"):
-            raise SettingError(f"on_unknown ({self.on_unknown!r}) must be refuse or clip")
-        if self.domain not in ("declared", "measured"):
-            raise SettingError(f"domain ({self.domain!r}) must be declared or measured")
-        self._check_target(schema)
-
-    def _check_target(self, schema: Schema) -> None:
-        if self.target is not None and self.target not in schema.names:
-            raise SettingError(
-                f"target ({self.target!r}) must be a column of the schema: "
-                f"{', '.join(schema.names)}"
-            )
-        if self.target is not None and self.target not in self._to_buy(schema):
-            size = schema[self.target].size
+        target = self.target
+        if target is not None and target not in schema.names:
+            names = ", ".join(schema.names)
+            raise SettingError(f"target ({target!r}) must be a column of the schema: {names}")
+        if target is not None and target not in self._to_buy(schema):
+            size = schema[target].size
             if size > MOST_CLASSES:
                 raise SettingError(
-                    f"target ({self.target!r}) must have at most {MOST_CLASSES} cells, it has "
-                    f"{size}"
+                    f"target ({target!r}) must have at most {MOST_CLASSES} cells, it has {size}"
                 )
 
     def _to_buy(self, schema: Schema) -> tuple[str, ...]:
@@ -190,7 +179,7 @@ class PrivateVine(Generator):
         return tuple(c.name for c in schema if c.provenance != "declared")
 
     def _storages(self, schema: Schema) -> dict[str, str]:
-        """How the columns are stored whose domain is to be bought."""
+        """How the columns are stored whose domain is to be measured."""
         return {
             name: "category" if name == self.target else schema[name].domain.stored
             for name in self._to_buy(schema)
@@ -199,9 +188,14 @@ class PrivateVine(Generator):
     def _enter(
         self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
     ) -> tuple[pd.DataFrame, Schema, Ledger]:
-        """The table on its domain, which is bought where it was not declared."""
+        """The table on its domain, which is measured where it was not declared."""
         stored = self._storages(schema)
-        self._check_delta(stored)
+        listed = [name for name, storage in stored.items() if storage == "category"]
+        if listed and self.delta == 0 and self.epsilon is not None:
+            raise SettingError(
+                f"delta (0) must be positive to find the categories of {listed[0]!r}; or declare "
+                "them in a schema"
+            )
         table, schema, ledger = super()._enter(table, schema, rng)
         # nothing was refused: only now what an earlier fit left may go
         self._forget()
@@ -210,21 +204,11 @@ class PrivateVine(Generator):
         self._written, self._stored = Transcript(), stored
         if not stored:
             return table, schema, ledger
-        raw = raw_rows(table, stored, schema)
-        noise = self._noise(schema)
-        measure = self.curator_class(raw, ledger, self._source, noise, self._written)
-        columns = run(learn_domain(stored, self.target, noise), measure)
+        raw, noise = raw_rows(table, stored, schema), self._noise(schema)
+        curator = self.curator_class(raw, ledger, self._source, noise, self._written)
+        columns = run(learn_domain(stored, self.target, noise), curator)
         schema = _with_columns(schema, columns)
-        inside = brought_in(table, raw, {name: schema[name] for name in columns})
-        return inside, schema, ledger
-
-    def _check_delta(self, stored: Mapping[str, str]) -> None:
-        listed = [name for name, storage in stored.items() if storage == "category"]
-        if listed and self.delta == 0 and self.epsilon is not None:
-            raise SettingError(
-                f"delta (0) must be positive to find the categories of {listed[0]!r}; or declare "
-                "them in a schema"
-            )
+        return brought_in(table, raw, {name: schema[name] for name in columns}), schema, ledger
 
     def _budget(self) -> Budget | None:
         return None if self.epsilon is None else Budget(float(self.epsilon), float(self.delta))
@@ -237,20 +221,20 @@ class PrivateVine(Generator):
         return 1 if schema.person is None else schema.max_rows
 
     def _noise(self, schema: Schema) -> Calibration:
-        unit: Sensitivity = histogram_sensitivity(self.neighbours, self._rows_per_unit(schema))
-        # a plan is made before a fit, which knows what it has bought
+        unit = histogram_sensitivity(self.neighbours, self._rows_per_unit(schema))
+        # a plan is made before a fit, which knows what it has measured
         listed = "category" in (self._stored or self._storages(schema)).values()
         return Calibration(self._budget(), unit, self.delta * DELTA_SHARE if listed else 0.0)
 
     def problem(self, schema: Schema, pool_seed: int, *, families: bool | None = None) -> Problem:
-        """Everything public that the rounds of a fit depend on."""
-        trees = {"auto": None, None: NO_LIMIT}.get(self.truncation, self.truncation)  # type: ignore[arg-type]
+        """Everything public that the stages of a fit depend on."""
+        trees: dict[Any, int | None] = {"auto": None, None: NO_LIMIT}
         return Problem(
             schema=schema,
             target=self.target,
-            truncation=trees,
+            truncation=trees.get(self.truncation, self.truncation),  # type: ignore[arg-type]
             families=self.families if families is None else families,
-            tilted=self.reweight,
+            reweighted=self.reweight,
             noise=self._noise(schema),
             share=1.0 - SHARE if self._stored or self._to_buy(schema) else 1.0,
             pool_seed=pool_seed,
@@ -263,10 +247,10 @@ class PrivateVine(Generator):
         if self.random_state is not None:  # without it nothing that is kept leads to the jitter
             rows.seed = int(jitter.integers(2**63))
         noise = self._noise(rows.schema)
-        measure = self.curator_class(rows, ledger, self._source, noise, self._written)
+        curator = self.curator_class(rows, ledger, self._source, noise, self._written)
         self._pool_seed = int(pool.integers(2**63))
-        self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), measure)
-        self.transcript_ = measure.transcript
+        self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), curator)
+        self.transcript_ = curator.transcript
 
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
         return self._model.sample(n, rng)
@@ -288,11 +272,7 @@ class PrivateVine(Generator):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         queries, arrays = self.transcript_.state()
-        public = {
-            "revision": REVISION,
-            "pool_seed": self._pool_seed,
-            "stored": dict(self._stored),
-        }
+        public = {"revision": REVISION, "pool_seed": self._pool_seed, "stored": dict(self._stored)}
         return {**public, "queries": queries}, arrays
 
     @classmethod
@@ -311,12 +291,10 @@ class PrivateVine(Generator):
         """Learn again from the transcript: the same model, bit for bit."""
         self._pool_seed, self._stored = int(state["pool_seed"]), dict(state["stored"])
         transcript = Transcript.restored(state["queries"], arrays)
-        start = 0
-        if self._stored:
-            bought = learn_domain(self._stored, self.target, self._noise(self.schema_))
-            columns, start = replay(bought, transcript)
-            if _with_columns(self.schema_, columns) != self.schema_:
-                raise ArtefactError("the schema is not the one of the transcript")
+        domain = learn_domain(self._stored, self.target, self._noise(self.schema_))
+        columns, start = replay(domain, transcript)
+        if _with_columns(self.schema_, columns) != self.schema_:
+            raise ArtefactError("the schema is not the one of the transcript")
         problem = self.problem(self.schema_, self._pool_seed)
         self._model, end = replay(learn(problem, silent), transcript, start)
         if end != len(transcript.answers):
@@ -349,6 +327,9 @@ class PrivateVine(Generator):
         self._check_fitted()
         return {"Vine": self._edges(), "Measured": self._measured()}
 
+    def _sorted_edges(self) -> list[tuple[int, Edge]]:
+        return sorted(self._model.vine.edges, key=lambda item: item[0])
+
     def _edges(self) -> pd.DataFrame:
         names = self._model.names
         lines = [
@@ -359,7 +340,7 @@ class PrivateVine(Generator):
                 "pair copula": edge.copula.family if edge.copula else "independence",
                 "strength": self._strength(edge)[1],
             }
-            for tree, edge in sorted(self._model.vine.edges, key=lambda item: item[0])
+            for tree, edge in self._sorted_edges()
         ]
         return pd.DataFrame(lines, columns=["tree", "edge", "given", "pair copula", "strength"])
 
@@ -388,19 +369,19 @@ class PrivateVine(Generator):
         """Draw the trees of the vine."""
         self._check_fitted()
         trees: dict[int, list[DrawnEdge]] = {}
-        for tree, edge in sorted(self._model.vine.edges, key=lambda item: item[0]):
+        for tree, edge in self._sorted_edges():
             strength, label = self._strength(edge)
             if edge.copula is not None and edge.copula.family != "checkerboard":
                 label = f"{edge.copula.family}\n{label}"
             drawn = DrawnEdge(edge.partner, edge.child, edge.given, strength, label)
             trees.setdefault(tree, []).append(drawn)
         inside = "" if self.target is None else f", in each class of {self.target}"
-        heading = f"Kendall's tau or Cramer's V{inside}"
-        plot_trees(graphs_of(list(trees.values()), self._model.names), path, heading)
+        graphs = graphs_of(list(trees.values()), self._model.names)
+        plot_trees(graphs, path, f"Kendall's tau or Cramer's V{inside}")
 
     @property
     def model_(self) -> FittedVine:
-        """The fitted vine: margins, pair copulas, tilt."""
+        """The fitted vine: margins, pair copulas, reweighting."""
         self._check_fitted()
         return self._model
 
@@ -416,16 +397,15 @@ def _with_columns(schema: Schema, columns: Mapping[str, Column]) -> Schema:
     """A schema with the domain of some columns replaced.
 
     What was declared stays: that values may be missing, and the format of dates. So does that a
-    kind was drafted, which no bought bounds undo.
+    kind was drafted, which no measured bounds undo.
     """
-    bought = {}
+    measured = {}
     for name, column in columns.items():
         own = schema[name]
-        form = own.format if "format" in column.domain.fields else None
-        bought[name] = replace(
+        measured[name] = replace(
             column,
-            format=form,
+            format=own.format if "format" in column.domain.fields else None,
             missing=column.missing or own.missing,
             provenance="drafted" if own.provenance == "drafted" else "private",
         )
-    return replace(schema, columns=tuple(bought.get(c.name, c) for c in schema))
+    return replace(schema, columns=tuple(measured.get(c.name, c) for c in schema))

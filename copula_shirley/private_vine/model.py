@@ -1,8 +1,8 @@
 """The model that PrivateVine learns, and rows drawn from it.
 
-Everything in it follows from released numbers. Rows are drawn in four steps: classes of the
-target in proportion; the vine's inverse Rosenblatt transform, spread evenly over strata; weights
-of the tilt and a systematic sample by them; numbers inside the declared cells.
+Everything in it follows from released numbers. Rows are drawn in four steps: classes of the target
+in proportion; the vine's inverse Rosenblatt transform, spread evenly over strata; weights of the
+reweighting and a systematic sample by them; numbers inside the declared cells.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.private_vine.leaves import Leaves
 from copula_shirley.private_vine.pair_copula import Labels, Uniforms, edges_of
-from copula_shirley.private_vine.reweighting import Target, pick, tilt
+from copula_shirley.private_vine.reweighting import NoisyTable, pick, reweight
 from copula_shirley.private_vine.vine import Known, RegularVine, stratified
 from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.conditions import Condition
@@ -25,47 +25,36 @@ from copula_shirley.schema.schema import Schema
 Codes = list[NDArray[np.intp]]
 #: Short numbers, since cells of hundreds of tables are made of them.
 Grouped = list[NDArray[np.int32]]
-#: Rows drawn for each row that is kept, and the least pool.
+#: Rows drawn for each row of the sample, and the least number of them.
 POOL, LEAST_POOL = 4, 20_000
-#: Of the width of a group, for a cell without mass.
+#: Width of a cell without mass, as a part of its group.
 LEAST_WIDTH = 1e-9
-#: Rounds through the tables when a pool is weighed: at the fit, and at each sample.
+#: Passes through the tables when drawn rows are weighed: at the fit, and at each sample.
 SWEEPS, POLISH = 8, 6
 
 
 @dataclass(eq=False)
 class FittedVine:
-    """Margins, classes, vine and tilt.
-
-    Attributes
-    ----------
-    total : float
-        The noisy number of rows.
-    mass : list
-        Probability of each declared cell, per column.
-    groups : list
-        The group of each cell, per column; tables are made of groups.
-    class_sizes : array
-        Rows of each class of the target; one class without a target.
-    by_class : dict
-        Rows of each group and class, for every column but the target.
-    targets : list
-        Noisy tables that the tilt looks at.
-    leaves : dict
-        What cells of numeric columns are cut into, for some columns.
-    """
+    """Margins, classes, vine and reweighting."""
 
     schema: Schema
     target: int | None
+    #: The noisy number of rows.
     total: float = 0.0
+    #: Weight of the vine in the reweighting.
     kappa: float = 0.0
+    #: Probability of each declared cell, and its group, by column; tables are made of groups.
     mass: list[FloatArray] = field(default_factory=list)
     groups: list[NDArray[np.intp]] = field(default_factory=list)
+    #: Rows of each class of the target; one class without a target.
     class_sizes: FloatArray = field(default_factory=lambda: np.ones(1))
+    #: Rows of each group and class, for every column but the target.
     by_class: dict[int, FloatArray] = field(default_factory=dict)
     vine: RegularVine = field(default_factory=lambda: RegularVine([]))
-    targets: list[Target] = field(default_factory=list)
+    #: What the reweighting looks at, and its logarithmic factors at the fit.
+    noisy_tables: list[NoisyTable] = field(default_factory=list)
     factors: list[FloatArray] | None = None
+    #: The parts of cells that were cut, for some numeric columns.
     leaves: dict[str, Leaves] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,7 +65,6 @@ class FittedVine:
 
     @property
     def classes(self) -> int:
-        """Number of classes."""
         return len(self.class_sizes)
 
     @property
@@ -108,7 +96,7 @@ class FittedVine:
         return self._ladders[j]
 
     def forget_ladders(self) -> None:
-        """What was made from masses that have changed is made anew."""
+        """Before masses change: what was made of them is made anew."""
         self._ladders.clear()
 
     def uniforms(self, chunk: Chunk) -> tuple[Known, Labels]:
@@ -119,8 +107,7 @@ class FittedVine:
         known: Known = {}
         for j in self.others:
             low, width = self.ladder(j)
-            code = chunk.codes[self.names[j]]
-            jitter = chunk.jitter(self.names[j])
+            code, jitter = chunk.codes[self.names[j]], chunk.jitter(self.names[j])
             value = low[label, code] + jitter * width[label, code]
             known[j, frozenset()] = value.astype(np.float32)
         return known, label
@@ -138,10 +125,8 @@ class FittedVine:
 
     def grouped(self, codes: Codes) -> Grouped:
         """The group of each row, per column."""
-        return [
-            groups.astype(np.int32)[column]
-            for groups, column in zip(self.groups, codes, strict=True)
-        ]
+        pairs = zip(self.groups, codes, strict=True)
+        return [groups.astype(np.int32)[column] for groups, column in pairs]
 
     def table_cells(self, variables: Sequence[int], grouped: Grouped) -> NDArray[np.int32]:
         """The cell of each row in a table of some variables' groups."""
@@ -156,73 +141,61 @@ class FittedVine:
         self, n: int, rng: np.random.Generator, given: Mapping[int, Condition] | None = None
     ) -> tuple[Codes, FloatArray]:
         """Declared cells of n rows drawn from the vine, and their weights."""
-        given = given or {}
-        sizes = self.class_sizes.copy()
+        given, sizes = given or {}, self.class_sizes
         if self.target is not None and self.target in given:
-            condition = given[self.target]
-            outside = np.ones(len(sizes), dtype=bool)
-            outside[condition.first : condition.last + 1] = False
-            sizes[outside] = 0.0
+            wanted, classes = given[self.target], np.arange(len(sizes))
+            sizes = np.where((wanted.first <= classes) & (classes <= wanted.last), sizes, 0.0)
         share = (np.arange(n) + 0.5) / max(n, 1) * sizes.sum()
         label = np.searchsorted(np.cumsum(sizes), share, side="right").astype(np.intp)
         bounds = {}
-        for j, condition in given.items():
-            if j != self.target:
-                low, width = self.ladder(j)
-                ends = low[:, condition.first], low[:, condition.last] + width[:, condition.last]
-                bounds[j] = ends[0][label], ends[1][label]
+        for j in set(self.others) & set(given):
+            (low, width), first, last = self.ladder(j), given[j].first, given[j].last
+            bounds[j] = low[label, first], (low[:, last] + width[:, last])[label]
         uniforms, weight = self.vine.draw(label, rng, bounds)
-        # the ends of a condition may cut a cell: only a part of its rows count
-        part = {j: self._between(j, condition).part() for j, condition in self._cutting(given)}
         codes: Codes = [label] * len(self.names)
         for j in self.others:
             codes[j] = self.cells(j, uniforms[j], label)
             if j in given:  # a uniform right on an edge may fall beside it
-                if given[j].first == given[j].last:
-                    codes[j][:] = given[j].first
-                else:
-                    codes[j] = np.clip(codes[j], given[j].first, given[j].last)
-        for j, inside in part.items():
-            weight = weight * inside[codes[j]]
+                codes[j] = np.clip(codes[j], given[j].first, given[j].last)
+        # the ends of a condition may cut a cell: only a part of its rows count
+        for j, leaves in self._cut(given).items():
+            weight = weight * leaves.part()[codes[j]]
         return codes, weight
 
-    def _cutting(self, given: Mapping[int, Condition]) -> list[tuple[int, Condition]]:
-        """Conditions on columns of numbers that are no missing value."""
-        return [
-            (j, condition)
-            for j, condition in given.items()
-            if not self.schema[self.names[j]].is_listed and np.isfinite(condition.low)
-        ]
-
-    def _between(self, j: int, condition: Condition) -> Leaves:
-        """The leaves of a column, cut to a condition."""
-        column = self.schema[self.names[j]]
-        leaves = self.leaves.get(column.name) or Leaves.of(column, self.grid.cells[column.name])
-        return leaves.between(condition.low, condition.high)
+    def _cut(self, given: Mapping[int, Condition]) -> dict[int, Leaves]:
+        """The leaves of columns of numbers, cut to conditions that are no missing value."""
+        found = {}
+        for j, condition in given.items():
+            column = self.schema[self.names[j]]
+            if not column.is_listed and np.isfinite(condition.low):
+                own = self.leaves.get(column.name)
+                own = own or Leaves.of(column, self.grid.cells[column.name])
+                found[j] = own.between(condition.low, condition.high)
+        return found
 
     def weigh(self, codes: Codes, weight: FloatArray, sweeps: int) -> FloatArray:
-        """Weights of the tilt for drawn rows; sets the factors at the fit."""
-        weights, factors = self.tilted(self.grouped(codes), weight, sweeps)
+        """Weights of drawn rows after reweighting; sets the factors at the fit."""
+        weights, factors = self.reweighted(self.grouped(codes), weight, sweeps)
         if self.factors is None:
             self.factors = factors
         return weights
 
-    def tilted(
+    def reweighted(
         self, grouped: Grouped, weight: FloatArray, sweeps: int
     ) -> tuple[FloatArray, list[FloatArray]]:
-        """Weights of the tilt for drawn rows, given as groups, and its factors."""
+        """Weights of drawn rows, given as groups, and the factors of the reweighting."""
         # the smallest tables last: what a sweep leaves behind fits the margins
-        targets = sorted(self.targets, key=lambda target: -len(target.variables))
-        keys = [self.table_cells(target.variables, grouped) for target in targets]
+        tables = sorted(self.noisy_tables, key=lambda table: -len(table.variables))
+        cells = [self.table_cells(table.variables, grouped) for table in tables]
         start = weight * (self.total / weight.sum())
-        return tilt(keys, targets, start, self.kappa, sweeps, self.factors)
+        return reweight(cells, tables, start, self.kappa, sweeps, self.factors)
 
     def sample(
         self, n: int, rng: np.random.Generator, given: Mapping[int, Condition] | None = None
     ) -> dict[str, FloatArray]:
         """Draw n rows, as numbers per column."""
-        size = max(POOL * n, LEAST_POOL)
-        codes, weight = self.draw_cells(size, rng, given)
+        given = given or {}
+        codes, weight = self.draw_cells(max(POOL * n, LEAST_POOL), rng, given)
         if given and not weight.sum() > 0:  # too unlikely together for floating-point numbers
             weight = np.ones_like(weight)
         if self.factors is not None:
@@ -230,31 +203,25 @@ class FittedVine:
             weight = self.weigh(codes, weight, 0 if given else POLISH)
         keys = [self.groups[j][codes[j]] for j in reversed(self.vine.order)]
         order = np.lexsort([*keys, codes[self.target]] if self.target is not None else keys)
-        kept = rng.permutation(pick(weight, order, n, rng))
-        codes = [column[kept] for column in codes]
-        for j in self._coarse() - set(given or ()):
+        picked = rng.permutation(pick(weight, order, n, rng))
+        codes = [column[picked] for column in codes]
+        for j in self._coarse() - set(given):
             codes[j] = self._redrawn(j, codes[j], rng)
         numbers = self.grid.numbers(dict(zip(self.names, codes, strict=True)), rng)
         for name, leaves in self.leaves.items():
             drawn = leaves.draw(numbers[name], codes[self.names.index(name)], rng)
             numbers[name] = leaves.column.domain.round(drawn)
-        for j, condition in self._cutting(given or {}):
-            leaves, name = self._between(j, condition), self.names[j]
-            drawn = leaves.draw(numbers[name], codes[j], rng, all_cells=True)
-            numbers[name] = np.clip(
-                leaves.column.domain.round(drawn), condition.low, condition.high
-            )
+        for j, leaves in self._cut(given).items():
+            drawn = leaves.draw(numbers[self.names[j]], codes[j], rng, all_cells=True)
+            drawn = leaves.column.domain.round(drawn)
+            numbers[self.names[j]] = np.clip(drawn, given[j].low, given[j].high)
         return numbers
 
     def _coarse(self) -> set[int]:
         """Columns of which every pair copula is constant inside groups."""
-        smooth = {
-            variable
-            for _, edge in self.vine.edges
-            if edge.copula is not None and edge.copula.family != "checkerboard"
-            for variable in (edge.child, edge.partner)
-        }
-        return set(self.others) - smooth
+        copulas = [(edge, edge.copula) for _, edge in self.vine.edges if edge.copula is not None]
+        smooth = [edge for edge, copula in copulas if copula.family != "checkerboard"]
+        return set(self.others) - {v for edge in smooth for v in (edge.child, edge.partner)}
 
     def _redrawn(
         self, j: int, codes: NDArray[np.intp], rng: np.random.Generator
@@ -268,8 +235,7 @@ class FittedVine:
         order = np.argsort(low, kind="stable")
         start = np.full(groups.max() + 1, np.inf)
         np.minimum.at(start, groups, low)
-        size = np.bincount(groups, width)
         share = stratified(np.zeros(len(codes), dtype=np.intp), group, rng)
-        point = start[group] + share * size[group]
+        point = start[group] + share * np.bincount(groups, width)[group]
         found = order[np.clip(np.searchsorted(low[order], point, side="right") - 1, 0, None)]
         return np.where(groups[found] == group, found, codes)

@@ -7,9 +7,8 @@ grid, so that h-functions and their inverses are closed forms for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,7 @@ FAMILIES = {
     "gumbel": (0, 90, 180, 270),
     "joe": (0, 90, 180, 270),
 }
-#: So many of the best families and rotations get a finer search of their parameter.
+#: Best families and rotations whose parameter is searched on a finer grid.
 REFINED = 3
 #: Price of a parameter in units of -2 log likelihood, as in AIC; and of a family, which is the
 #: best of many.
@@ -44,33 +43,29 @@ PRICE, FAMILY_PRICE = 2.0, 8.0
 LEAST_AXIS = 4
 
 Labels = NDArray[np.intp]
-#: Of rows that are drawn in double precision, of rows that are measured in single.
+#: In double precision for rows that are drawn, in single for rows that are counted.
 Uniforms = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class PairCopula:
-    """A piecewise constant density per class; axis 0 is the partner, axis 1 the child.
+    """A piecewise constant density per class; axis 0 is the partner, axis 1 the child."""
 
-    Parameters
-    ----------
-    edges_a, edges_b : arrays of shape (classes, cells + 1)
-        Edges of the grid in [0, 1].
-    mass : array of shape (classes, A, B)
-        Probability of each cell.
-    family : str
-        What it was made from, for people.
-    """
-
+    #: Edges of the grid in [0, 1], of shape (classes, cells + 1).
     edges_a: FloatArray
     edges_b: FloatArray
+    #: Probability of each cell, of shape (classes, A, B).
     mass: FloatArray
+    #: What it was made from, for people.
     family: str
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _ladder(self) -> FloatArray:
+        """Cumulative shares of the child's cells, a line for each class and cell of the partner."""
         start = np.zeros_like(self.mass[..., :1])
         ladder = np.cumsum(np.concatenate([start, self.mass], axis=2), axis=2)
-        object.__setattr__(self, "_ladder", ladder / np.maximum(ladder[..., -1:], 1e-300))
+        ladder = ladder / np.maximum(ladder[..., -1:], 1e-300)
+        return np.asarray(ladder.reshape(-1, ladder.shape[2]))
 
     def turned(self) -> PairCopula:
         """The same copula with its variables exchanged."""
@@ -78,10 +73,9 @@ class PairCopula:
 
     def for_classes(self, classes: int) -> PairCopula:
         """The copula of a single class, used for each of several."""
-        parts = (
+        edges_a, edges_b, mass = (
             np.repeat(part, classes, axis=0) for part in (self.edges_a, self.edges_b, self.mass)
         )
-        edges_a, edges_b, mass = parts
         return PairCopula(edges_a, edges_b, mass, self.family)
 
     def line(self, given: Uniforms, label: Labels) -> Labels:
@@ -90,7 +84,7 @@ class PairCopula:
 
     def h(self, value: Uniforms, given: Uniforms, label: Labels) -> FloatArray:
         """P(child <= value | partner = given, class)."""
-        ladder = self._flat_ladder()
+        ladder = self._ladder
         j, line = cell_of(self.edges_b, value, label), self.line(given, label)
         low, high = self.edges_b[label, j], self.edges_b[label, j + 1]
         below, above = ladder[line, j], ladder[line, j + 1]
@@ -99,7 +93,7 @@ class PairCopula:
 
     def inverse(self, share: FloatArray, given: Uniforms, label: Labels) -> FloatArray:
         """The value with h(value | given) = share."""
-        ladder = self._flat_ladder()
+        ladder = self._ladder
         line, size = self.line(given, label), self.mass.shape[2]
         starts = (ladder[:, :-1] + np.arange(len(ladder))[:, None]).ravel()
         j = np.searchsorted(starts, line + share, side="right") - 1 - line * size
@@ -108,10 +102,6 @@ class PairCopula:
         below, above = ladder[line, j], ladder[line, j + 1]
         inside = np.clip((share - below) / np.maximum(above - below, 1e-300), 0, 1)
         return np.asarray(low + (high - low) * inside)
-
-    def _flat_ladder(self) -> FloatArray:
-        ladder: FloatArray = self._ladder  # type: ignore[attr-defined]
-        return ladder.reshape(-1, ladder.shape[2])
 
     @property
     def tau(self) -> float:
@@ -244,6 +234,49 @@ def best_family(
 
 
 @dataclass(frozen=True)
+class _Noisy:
+    """A noisy (A, B, classes) table, its known class margins, and the edges of their grids."""
+
+    counts: FloatArray
+    sigma: float
+    rows: FloatArray
+    columns: FloatArray
+
+    @cached_property
+    def edges(self) -> list[list[FloatArray]]:
+        return [[edges_of(own) for own in part.T] for part in (self.rows, self.columns)]
+
+    @property
+    def margins(self) -> zip[tuple[FloatArray, FloatArray]]:
+        """Rows and columns of each class."""
+        return zip(self.rows.T, self.columns.T, strict=True)
+
+    def pooled(self) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+        """Counts, noise and margins of all classes together."""
+        classes = self.counts.shape[2]
+        rows, columns = (part.sum(axis=1) for part in (self.rows, self.columns))
+        return self.counts.sum(axis=2), self.sigma * np.sqrt(classes), rows, columns
+
+    def option(self, core: pv.Bicop | None, *, checkerboard: bool) -> _Option:
+        """Tables by a family (or independence), with or without a checkerboard on top."""
+        if core is None:
+            per_class = [np.outer(r, c) / max(r.sum(), 1e-9) for r, c in self.margins]
+        else:
+            masses = [cell_mass(core, a, b) for a, b in zip(*self.edges, strict=True)]
+            per_class = [rake(m, r, c) for m, (r, c) in zip(masses, self.margins, strict=True)]
+        pooled, spread, rows, columns = self.pooled()
+        common = np.sum(per_class, axis=0)
+        found, rank = common, 0
+        if checkerboard:
+            found = shrink_to(pooled, common, spread, rows, columns)
+            rank = int(np.linalg.matrix_rank(shrink_singular(pooled - common, spread)))
+        price = PRICE * rank * sum(pooled.shape) + FAMILY_PRICE * (core is not None)
+        ratio = found / np.maximum(common, 1e-12)
+        tables = [table * ratio for table in per_class]
+        return _Option(misfit(pooled, found, spread) + price, core, checkerboard, tables)
+
+
+@dataclass(frozen=True)
 class _Option:
     criterion: float
     core: pv.Bicop | None
@@ -252,7 +285,7 @@ class _Option:
 
 
 def pair_copula(
-    noisy: FloatArray, sigma: float, rows: FloatArray, columns: FloatArray, *, families: bool
+    counts: FloatArray, sigma: float, rows: FloatArray, columns: FloatArray, *, families: bool
 ) -> PairCopula:
     """Pair copula per class, from a noisy (A, B, classes) table and its known class margins.
 
@@ -261,62 +294,29 @@ def pair_copula(
     parameter, little noise keeps the table. What stands out of the noise in a single class
     comes on top.
     """
-    classes = noisy.shape[2]
-    edges = [np.stack([edges_of(part[:, y]) for y in range(classes)]) for part in (rows, columns)]
-    options = [_option(noisy, sigma, rows, columns, edges, None, checkerboard=True)]
-    fine_enough = families and min(noisy.shape[:2]) >= LEAST_AXIS
+    noisy = _Noisy(counts, sigma, rows, columns)
+    options = [noisy.option(None, checkerboard=True)]
+    fine_enough = families and min(counts.shape[:2]) >= LEAST_AXIS
     if fine_enough and sigma > 0:
-        pooled = [part.sum(axis=1) for part in (rows, columns)]
-        spread = sigma * np.sqrt(classes)
-        core = best_family(noisy.sum(axis=2), edges_of(pooled[0]), edges_of(pooled[1]), spread)
-        for checkerboard in (False, True):
-            option = _option(noisy, sigma, rows, columns, edges, core, checkerboard=checkerboard)
-            options.append(option)
+        pooled, spread, *margins = noisy.pooled()
+        core = best_family(pooled, edges_of(margins[0]), edges_of(margins[1]), spread)
+        options += [noisy.option(core, checkerboard=some) for some in (False, True)]
     best = min(options, key=lambda option: option.criterion)
-    found = [rake(t, r, c) for t, r, c in zip(best.tables, rows.T, columns.T, strict=True)]
-    if classes > 1:
-        found = [
-            shrink_to(noisy[:, :, y], table, sigma, rows[:, y], columns[:, y])
-            for y, table in enumerate(found)
-        ]
+    found = [rake(t, r, c) for t, (r, c) in zip(best.tables, noisy.margins, strict=True)]
+    if counts.shape[2] > 1:
+        classes = zip(np.moveaxis(counts, 2, 0), found, noisy.margins, strict=True)
+        found = [shrink_to(own, table, sigma, r, c) for own, table, (r, c) in classes]
     shares = [table / table.sum() for table in found]
     if best.core is None and not fine_enough:
-        return PairCopula(edges[0], edges[1], np.stack(shares), "checkerboard")
-    fine = [_refine(best.core, edges[0][y], edges[1][y], share) for y, share in enumerate(shares)]
+        edges_a, edges_b = map(np.stack, noisy.edges)
+        return PairCopula(edges_a, edges_b, np.stack(shares), "checkerboard")
     name = "smooth checkerboard"
     if best.core is not None:
         name = str(best.core.family.name) + (" and checkerboard" if best.checkerboard else "")
+    grids = zip(*noisy.edges, shares, strict=True)
+    fine = [_refine(best.core, a, b, share) for a, b, share in grids]
     edges_a, edges_b, mass = (np.stack(part) for part in zip(*fine, strict=True))
     return PairCopula(edges_a, edges_b, mass, name)
-
-
-def _option(
-    noisy: FloatArray,
-    sigma: float,
-    rows: FloatArray,
-    columns: FloatArray,
-    edges: Sequence[FloatArray],
-    core: pv.Bicop | None,
-    *,
-    checkerboard: bool,
-) -> _Option:
-    classes, spread = noisy.shape[2], sigma * np.sqrt(noisy.shape[2])
-    pooled = noisy.sum(axis=2)
-    if core is None:
-        pairs = zip(rows.T, columns.T, strict=True)
-        per_class = [np.outer(r, c) / max(r.sum(), 1e-9) for r, c in pairs]
-    else:
-        masses = [cell_mass(core, edges[0][y], edges[1][y]) for y in range(classes)]
-        per_class = [rake(m, r, c) for m, r, c in zip(masses, rows.T, columns.T, strict=True)]
-    common = np.sum(per_class, axis=0)
-    found, rank = common, 0
-    if checkerboard:
-        found = shrink_to(pooled, common, spread, rows.sum(axis=1), columns.sum(axis=1))
-        rank = int(np.linalg.matrix_rank(shrink_singular(pooled - common, spread)))
-    price = PRICE * rank * sum(pooled.shape) + FAMILY_PRICE * (core is not None)
-    criterion = misfit(pooled, found, spread) + price
-    ratio = found / np.maximum(common, 1e-12)
-    return _Option(criterion, core, checkerboard, [table * ratio for table in per_class])
 
 
 def _refine(

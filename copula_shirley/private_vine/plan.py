@@ -1,6 +1,6 @@
 """What a fit of PrivateVine will ask, cost and be worth, before any row is read.
 
-The rounds are rehearsed with answers that are made up: n rows, spread evenly, every edge worth
+The stages are rehearsed with answers that are made up: n rows, spread evenly, every edge worth
 measuring. So the plan shows the questions of a real fit, their noise and their price; which columns
 an edge joins is decided by the real answers.
 """
@@ -8,7 +8,7 @@ an edge joins is decided by the real answers.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +17,10 @@ import pandas as pd
 from copula_shirley.errors import SettingError
 from copula_shirley.generator import silent
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.queries import Choice, Distances, Queries, Query
-from copula_shirley.measure.transcript import Answer
+from copula_shirley.measure.queries import Choice, Distances, Query
+from copula_shirley.measure.transcript import Answer, run
 from copula_shirley.private_vine.domain import SHARE, closed
-from copula_shirley.private_vine.stages import learn
+from copula_shirley.private_vine.stages import ABSOLUTE, learn
 from copula_shirley.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 SECONDS = (0.3, 0.008, 1.0e-6)
 #: Bytes for each row and column beside the table.
 BYTES = 45
-#: Mean of the absolute value of a standard normal variable.
-ABSOLUTE = math.sqrt(2 / math.pi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +86,13 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     model.check_settings(schema)
     schema = closed(schema)
     problem = model.problem(schema, pool_seed=0, families=False)
-    lines = [_line(query, answer, problem.noise, n) for query, answer in _rehearse(problem, n)]
+    rehearsal = Rehearsal(problem.noise, n)
     if problem.share < 1:
         cost = SHARE * problem.noise.total
-        lines.insert(
-            0, {"stage": "domain", "what": "bounds, categories", "share": SHARE, "cost": cost}
-        )
-    stages = pd.DataFrame(lines)
+        line = {"stage": "domain", "what": "bounds, categories", "share": SHARE, "cost": cost}
+        rehearsal.lines.append(line)
+    run(learn(problem, silent), rehearsal)
+    stages = pd.DataFrame(rehearsal.lines)
     stages = stages.rename(columns={"cost": "rho" if problem.noise.zcdp else "epsilon"})
     columns = len(schema)
     seconds = SECONDS[0] + SECONDS[1] * columns**2 / 2 + SECONDS[2] * n * columns
@@ -104,48 +102,32 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     return Plan(stages, budget, _notes(stages, schema), seconds, megabytes)
 
 
-def _rehearse(problem: Any, n: int) -> list[tuple[Query, Answer]]:
-    """The queries of a fit and made-up answers."""
-    asked = []
-    rounds: Queries[Any] = learn(problem, silent)
-    try:
-        query = next(rounds)
-        while True:
-            answer = _made_up(query, problem.noise, n)
-            asked.append((query, answer))
-            query = rounds.send(answer)
-    except StopIteration:
-        return asked
+@dataclass
+class Rehearsal:
+    """Answers queries as about n rows, spread evenly, and writes a line about each."""
 
+    noise: Calibration
+    n: int
+    lines: list[dict[str, Any]] = field(default_factory=list)
 
-def _made_up(query: Query, noise: Calibration, n: int) -> Answer:
-    count = len(query.cell_maps)
-    if isinstance(query, Choice):
-        return Answer([np.arange(query.count)], 0.0)
-    if isinstance(query, Distances):
-        sigma = noise.sigma(query.share, count, distances=True)
-        far = max(n, round(10 * sigma * count))  # every edge is worth measuring
-        return Answer([np.full(count, far, dtype=np.int64)], sigma)
-    tables = [
-        np.full(key.shape, max(1, round(n / math.prod(key.shape)))) for key in query.cell_maps
-    ]
-    return Answer(tables, noise.sigma(query.share, count))
-
-
-def _line(query: Query, answer: Answer, noise: Calibration, n: int) -> dict[str, Any]:
-    line: dict[str, Any] = {
-        "stage": query.stage,
-        "what": f"{len(query.cell_maps)} tables",
-        "share": query.share,
-        "cost": query.share * noise.total,
-    }
-    if isinstance(query, Choice):
-        return line | {"what": f"{query.count} of {len(query.cell_maps)} tables"}
-    if isinstance(query, Distances):
-        return line | {"what": f"{len(query.cell_maps)} distances", "noise": answer.sigma}
-    cells = [math.prod(key.shape) for key in query.cell_maps]
-    error = 0.5 * ABSOLUTE * answer.sigma * float(np.mean(cells)) / n
-    return line | {"cells": max(cells), "noise": answer.sigma, "error": min(error, 1.0)}
+    def answer(self, query: Query) -> Answer:
+        count, share = len(query.cell_maps), query.share
+        line = {"stage": query.stage, "what": query.in_words, "share": share}
+        line["cost"] = share * self.noise.total
+        self.lines.append(line)
+        if isinstance(query, Choice):
+            return Answer([np.arange(query.count)], 0.0)
+        if isinstance(query, Distances):
+            line["noise"] = sigma = self.noise.sigma(share, count, distances=True)
+            far = max(self.n, round(10 * sigma * count))  # every edge is worth measuring
+            return Answer([np.full(count, far, dtype=np.int64)], sigma)
+        sigma = self.noise.sigma(share, count)
+        cells = [math.prod(one.shape) for one in query.cell_maps]
+        error = 0.5 * ABSOLUTE * sigma * float(np.mean(cells)) / self.n
+        line |= {"cells": max(cells), "noise": sigma, "error": min(error, 1.0)}
+        even = [max(1, round(self.n / size)) for size in cells]
+        pairs = zip(query.cell_maps, even, strict=True)
+        return Answer([np.full(one.shape, rows) for one, rows in pairs], sigma)
 
 
 def _notes(stages: pd.DataFrame, schema: Schema) -> list[str]:
@@ -173,6 +155,6 @@ def _notes(stages: pd.DataFrame, schema: Schema) -> list[str]:
         notes.append(
             f"The domain of {len(schema.drafted)} columns was drafted from data; nothing is proved "
             "of a fit unless it is declared, or its kind alone is (provenance: private) and the "
-            "rest is bought (domain='measured')."
+            "rest is measured (domain='measured')."
         )
     return notes

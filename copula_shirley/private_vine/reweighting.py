@@ -20,7 +20,7 @@ NEWTON_STEPS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class NoisyTable:
     """A noisy table of some variables' groups, flat."""
 
     variables: tuple[int, ...]
@@ -29,9 +29,9 @@ class Target:
     sigma: FloatArray
 
 
-def tilt(
+def reweight(
     cells: Sequence[NDArray[np.signedinteger]],
-    targets: Sequence[Target],
+    tables: Sequence[NoisyTable],
     start: FloatArray,
     kappa: float,
     sweeps: int,
@@ -42,28 +42,28 @@ def tilt(
     Parameters
     ----------
     cells : for each table, the cell of each row
-    targets : the tables
-    start : weights before the tilt, in rows
-    kappa : how much the drawn rows count against the tables
-    sweeps : rounds through the tables
-    factors : where to start from
+    tables : the noisy tables
+    start : weights before, in rows
+    kappa : weight of the drawn rows against the tables
+    sweeps : number of passes through the tables
+    factors : logarithmic factors to start from
     """
     weights = np.array(start, dtype=float)
-    thetas = [np.zeros(target.counts.size) for target in targets]
+    thetas = [np.zeros(table.counts.size) for table in tables]
     if factors is not None:
         thetas = [np.array(factor) for factor in factors]
         logs = np.zeros(len(weights))
-        for key, theta in zip(cells, thetas, strict=True):
-            logs += theta[key]
+        for cell, theta in zip(cells, thetas, strict=True):
+            logs += theta[cell]
         # factors of tables without noise know no bound; their product may overflow
         weights *= np.exp(logs - logs.max(initial=-np.inf))
         weights *= np.sum(start) / max(weights.sum(), 1e-300)
     for _ in range(sweeps):
-        for i, (key, target) in enumerate(zip(cells, targets, strict=True)):
-            now = np.bincount(key, weights, target.counts.size).astype(float)
-            step = _newton(now, target.counts, kappa * target.sigma**2, thetas[i])
+        for i, (cell, table) in enumerate(zip(cells, tables, strict=True)):
+            now = np.bincount(cell, weights, table.counts.size).astype(float)
+            step = _newton(now, table.counts, kappa * table.sigma**2, thetas[i])
             thetas[i] += step
-            weights *= np.exp(step)[key]
+            weights *= np.exp(step)[cell]
     return weights, thetas
 
 

@@ -1,13 +1,13 @@
-"""The rounds of PrivateVine: what is asked about the rows, and what is made of the answers.
+"""The stages of PrivateVine: what is asked about the rows, and what is made of the answers.
 
-A generator in Python's sense: it yields queries and is sent noisy answers (``measure.run``), so
-that the model is a function of public settings and of the transcript.
+A generator in Python's sense: it yields queries and is sent noisy answers, so that the model is a
+function of public settings and of the transcript.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -23,8 +23,8 @@ from copula_shirley.private_vine.allocation import (
     PARTS,
     RANGED,
     SHARES,
-    Spending,
-    spending,
+    Allocation,
+    allocation,
 )
 from copula_shirley.private_vine.cell_maps import AllRows, GroupKey, InnovationKey
 from copula_shirley.private_vine.leaves import LeafKey, Leaves, with_shares
@@ -39,16 +39,16 @@ from copula_shirley.private_vine.margins import (
 )
 from copula_shirley.private_vine.model import POOL, SWEEPS, FittedVine, Grouped
 from copula_shirley.private_vine.pair_copula import pair_copula, shrink_to
-from copula_shirley.private_vine.reweighting import Target
+from copula_shirley.private_vine.reweighting import NoisyTable
 from copula_shirley.private_vine.vine import Edge, RegularVine, spanning_tree
 from copula_shirley.rows.rows import CellMap
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
 
-#: Of the method: another one asks other questions, or makes another model of the same answers.
+#: Number of the method: another one asks other questions, or makes another model of the answers.
 REVISION = 5
-#: Of a tree, against tree 2.
-LEAST_WEIGHT = 1e-3
+#: Least budget weight of a higher tree, relative to tree 2, and of each tree to the one before.
+LEAST_WEIGHT, WEIGHT_RATIO = 1e-3, 0.6
 #: Mean of the absolute value of a standard normal variable.
 ABSOLUTE = math.sqrt(2 / math.pi)
 #: Cells along each axis of tables of innovations: least and most.
@@ -56,32 +56,35 @@ LEAST_GRID, MOST_GRID = 5, 20
 #: An edge of a higher tree is measured if its score is so many standard deviations.
 SIGNIFICANT = 2.0
 LEAST_ROWS = 10.0
-#: A share of the budget that is too small to be spent.
-DUST = 1e-12
+#: The least standard deviation and class size that are divided by.
+LEAST_SIGMA, LEAST_CLASS = 1e-9, 1e-3
+#: A smaller share of the budget is not spent.
+LEAST_SHARE = 1e-12
 MOST_POOL = 60_000
-#: Tables beyond the vine are chosen in so many batches; rounds through the tables between them.
-BATCHES, PEEK = 4, 3
+#: Tables beyond the vine are chosen in so many batches; the model is reweighted with so many
+#: passes through the tables between them.
+BATCHES, BATCH_SWEEPS = 4, 3
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Everything public that the rounds depend on."""
+    """Everything public that the stages depend on."""
 
     schema: Schema
     target: str | None
     #: Number of trees; None where the budget decides.
     truncation: int | None
     families: bool
-    tilted: bool
+    reweighted: bool
     noise: Calibration
-    #: Share of the budget that is left for the rounds.
+    #: Share of the budget that is left for the stages.
     share: float
-    #: Of the pool at the fit; drawn independently of the rows.
+    #: Seed of the rows drawn at the fit, independent of the private rows.
     pool_seed: int
 
 
 def learn(problem: Problem, progress: Callable[[str, float], None]) -> Queries[FittedVine]:
-    """Count rows, margins, classes, tree 1, higher trees, extras; each round uses the last ones."""
+    """Count rows, margins, classes, tree 1, higher trees, extras; each stage uses the last ones."""
     learner = _Learner(problem)
     stages = {
         "number of rows": learner.count_rows,
@@ -105,27 +108,30 @@ class _Learner:
         self.model = FittedVine(problem.schema, self.target)
         self.columns = list(problem.schema)
         self.noise = problem.noise
-        self.left = 1.0  # of the rounds' share
-        self.plan: Spending
+        self.left = 1.0  # of the stages' share
+        self.plan: Allocation
 
     # -- asking ----------------------------------------------------------------------
 
     def _tables(
-        self, stage: str, keys: Sequence[CellMap], share: float
+        self, stage: str, maps: Sequence[CellMap], share: float
     ) -> Queries[tuple[list[FloatArray], float]]:
         self.left -= share
-        answer = yield Tables(stage, keys, share * self.problem.share)
+        answer = yield Tables(stage, maps, share * self.problem.share)
         return [table.astype(float) for table in answer.values], answer.sigma
 
     def _distances(
-        self, stage: str, keys: Sequence[CellMap], guesses: Sequence[FloatArray], share: float
+        self, stage: str, maps: Sequence[CellMap], guesses: Sequence[FloatArray], share: float
     ) -> Queries[tuple[FloatArray, float]]:
         self.left -= share
-        whole = _whole(guesses, keys)
-        answer = yield Distances(stage, keys, share * self.problem.share, whole)
+        answer = yield Distances(stage, maps, share * self.problem.share, _whole(guesses, maps))
         return answer.values[0].astype(float), answer.sigma
 
-    def _key(self, variables: Sequence[int]) -> GroupKey:
+    def _sigma(self, share: float, count: int) -> float:
+        """Noise of ``count`` tables that cost a share of the stages' budget."""
+        return self.noise.sigma(share * self.problem.share, count)
+
+    def _groups(self, variables: Sequence[int]) -> GroupKey:
         names = tuple(self.model.names[j] for j in variables)
         return GroupKey(names, tuple(self.model.groups[j] for j in variables))
 
@@ -133,11 +139,12 @@ class _Learner:
         return variables if self.target is None else (*variables, self.target)
 
     def _remember(self, variables: tuple[int, ...], noisy: FloatArray, sigma: float) -> None:
-        """A noisy table for the tilt."""
+        """A noisy table for the reweighting."""
         counts = noisy.ravel()
-        self.model.targets.append(Target(variables, counts, np.full(counts.shape, sigma)))
+        table = NoisyTable(variables, counts, np.full(counts.shape, sigma))
+        self.model.noisy_tables.append(table)
 
-    # -- rounds ----------------------------------------------------------------------
+    # -- stages ----------------------------------------------------------------------
 
     def count_rows(self) -> Queries[None]:
         """A noisy number of rows, on which shares and resolution depend."""
@@ -145,30 +152,27 @@ class _Learner:
         self.size = Level(np.zeros(1, dtype=np.intp), noisy[0].ravel(), sigma)
         self.model.total = max(float(noisy[0].sum()), LEAST_ROWS)
         sizes = self.model.grid.sizes
-        self.plan = spending(
+        self.plan = allocation(
             self.model.total,
             len(self.columns),
             1 if self.problem.target is None else sizes[self.problem.target],
             self.problem.truncation,
             self.noise,
             targeted=self.target is not None,
-            tilted=self.problem.tilted,
+            reweighted=self.problem.reweighted,
         )
 
     def measure_margins(self) -> Queries[None]:
         """Masses of the declared cells, and groups of cells for tables."""
         model = self.model
-        wide = {}
-        for column in self.columns:
-            if not column.is_listed:
-                leaves = Leaves.of(column, model.grid.cells[column.name])
-                if leaves.values.max() > 1:
-                    wide[column.name] = leaves
+        model.kappa = self.plan.kappa
+        numeric = [column for column in self.columns if not column.is_listed]
+        leaves = {c.name: Leaves.of(c, model.grid.cells[c.name]) for c in numeric}
+        wide = {name: own for name, own in leaves.items() if own.values.max() > 1}
         fine = [part * self.plan.margins * len(wide) / len(self.columns) for part in PARTS]
         spent = yield from self._count_ranges()
         share = self.plan.margins - spent - sum(fine)
         noisy, sigma = yield from self._count_cells("margins", share)
-        model.kappa = self.plan.kappa
         self._settle_margins(noisy, sigma)
         for share in fine:
             wide = yield from self._cut_leaves(wide, share)
@@ -177,26 +181,25 @@ class _Learner:
 
     def _count_ranges(self) -> Queries[float]:
         """Ranges of cells of columns with many; the share of the budget that was spent."""
-        names, sizes = self.model.names, self.model.grid.sizes
-        found = [ranges_of(column, sizes[column.name]) for column in self.columns]
-        keys = [
-            GroupKey((name,), (groups,))
-            for name, some in zip(names, found, strict=True)
-            for groups in some
-        ]
-        self.ranges: list[list[Level]] = [[] for _ in names]
-        if not keys:
+        sizes = self.model.grid.sizes
+        found = [(c.name, ranges_of(c, sizes[c.name])) for c in self.columns]
+        maps = [GroupKey((name,), (groups,)) for name, several in found for groups in several]
+        self.ranges: list[list[Level]] = [[] for _ in found]
+        if not maps:
             return 0.0
-        share = RANGED * self.plan.margins * sum(map(bool, found)) / len(names)
-        noisy, sigma = yield from self._tables("ranges of cells", keys, share)
-        answers = iter(noisy)
-        self.ranges = [[Level(groups, next(answers), sigma) for groups in some] for some in found]
+        ranged = sum(bool(several) for _, several in found)
+        share = RANGED * self.plan.margins * ranged / len(found)
+        noisy, sigma = yield from self._tables("ranges of cells", maps, share)
+        counts = iter(noisy)
+        self.ranges = [
+            [Level(groups, next(counts), sigma) for groups in several] for _, several in found
+        ]
         return share
 
     def _count_cells(self, stage: str, share: float) -> Queries[tuple[list[FloatArray], float]]:
-        names, sizes = self.model.names, self.model.grid.sizes
-        keys = [GroupKey((name,), (np.arange(sizes[name]),)) for name in names]
-        return (yield from self._tables(stage, keys, share))
+        sizes = self.model.grid.sizes
+        maps = [GroupKey((name,), (np.arange(sizes[name]),)) for name in self.model.names]
+        return (yield from self._tables(stage, maps, share))
 
     def _settle_margins(self, counts: Sequence[FloatArray], sigma: float) -> None:
         """Mass and groups of every column; groups that there are already stay."""
@@ -208,7 +211,8 @@ class _Learner:
         ]
         spread = self._settle_total([self.size, *(level for levels in every for level in levels)])
         model.forget_ladders()
-        model.mass, model.targets = [], [t for t in model.targets if len(t.variables) > 1]
+        model.mass = []
+        model.noisy_tables = [t for t in model.noisy_tables if len(t.variables) > 1]
         for j, (column, levels) in enumerate(zip(self.columns, every, strict=True)):
             mass = mass_of(column, model.grid.cells[column.name], levels, model.total)
             model.mass.append(mass)
@@ -216,47 +220,45 @@ class _Learner:
                 exact = np.arange(len(mass))
                 groups = groups_of(column, mass, self.plan.groups, self.plan.rare)
                 model.groups.append(exact if j == self.target else groups)
-            merged = np.bincount(model.groups[j], agree(levels, model.total)).astype(float)
-            model.targets.append(Target((j,), merged, spread_of(model.groups[j], levels, spread)))
+            groups = model.groups[j]
+            merged = np.bincount(groups, agree(levels, model.total)).astype(float)
+            table = NoisyTable((j,), merged, spread_of(groups, levels, spread))
+            model.noisy_tables.append(table)
 
     def _settle_total(self, counted: Sequence[Level]) -> float:
         """The number of rows by all tables that count every row; its standard deviation."""
         totals = [level.counts.sum() for level in counted]
         spreads = [level.sigma * math.sqrt(level.counts.size) for level in counted]
-        weights = 1 / np.maximum(spreads, 1e-9) ** 2
+        weights = 1 / np.maximum(spreads, LEAST_SIGMA) ** 2
         self.model.total = max(float(np.average(totals, weights=weights)), LEAST_ROWS)
         return float(1 / np.sqrt(weights.sum()))
 
     def _spend_rest(self) -> Queries[None]:
-        """Margins a second time, with what other rounds left of the budget."""
-        if self.left < DUST or self.noise.budget is None:
+        """Margins a second time, with what other stages left of the budget."""
+        if self.left < LEAST_SHARE or self.noise.budget is None:
             return
-        first, once = self.counts, max(self.cell_sigma, 1e-9)
+        first, once = self.counts, max(self.cell_sigma, LEAST_SIGMA)
         again, twice = yield from self._count_cells("margins again", self.left)
         weight = twice**2 / (once**2 + twice**2)
         counts = [weight * a + (1 - weight) * b for a, b in zip(first, again, strict=True)]
         self._settle_margins(counts, math.sqrt(weight) * once)
 
     def _cut_leaves(self, wide: dict[str, Leaves], share: float) -> Queries[dict[str, Leaves]]:
-        """Count parts of heavy leaves; the columns that were cut, for the next round."""
-        if not wide:
+        """Count parts of heavy leaves; the columns that were cut, for the next pass."""
+        model = self.model
+        rows = {name: model.mass[model.names.index(name)] * model.total for name in wide}
+        sigma = self._sigma(share, len(wide)) if wide else 0.0
+        cut = {name: leaves.cut(rows[name], sigma) for name, leaves in wide.items()}
+        maps = {name: LeafKey(*found) for name, found in cut.items() if found is not None}
+        if not maps:
             return {}
-        model, keys = self.model, {}
-        sigma = self.noise.sigma(share * self.problem.share, len(wide))
-        for name, leaves in wide.items():
-            rows = model.mass[model.names.index(name)] * model.total
-            found = leaves.cut(rows, sigma)
-            if found is not None:
-                keys[name] = LeafKey(*found)
-        if not keys:
-            return {}
-        noisy, sigma = yield from self._tables("parts of cells", list(keys.values()), share)
-        for (name, key), table in zip(keys.items(), noisy, strict=True):
-            rows = model.mass[model.names.index(name)] * model.total
-            counts = key.counts(table)
-            largest = self.noise.largest(len(table))
-            model.leaves[name] = with_shares(key.leaves, key.parent, rows, counts, sigma, largest)
-        return {name: model.leaves[name] for name in keys}
+        noisy, sigma = yield from self._tables("parts of cells", list(maps.values()), share)
+        for (name, parts), table in zip(maps.items(), noisy, strict=True):
+            counts, largest = parts.counts(table), self.noise.largest(len(table))
+            model.leaves[name] = with_shares(
+                parts.leaves, parts.parent, rows[name], counts, sigma, largest
+            )
+        return {name: model.leaves[name] for name in maps}
 
     def measure_classes(self) -> Queries[None]:
         """Sizes of the classes, and margins inside each."""
@@ -270,17 +272,17 @@ class _Learner:
             model.by_class = {j: one_way[j][:, None] for j in model.others}
             return
         if self.plan.classes == 0:
-            model.class_sizes = np.maximum(one_way[self.target], 1e-3)
+            model.class_sizes = np.maximum(one_way[self.target], LEAST_CLASS)
             share = model.class_sizes / model.class_sizes.sum()
             model.by_class = {j: np.outer(one_way[j], share) for j in model.others}
             return
-        keys = [self._key((j, self.target)) for j in model.others]
-        noisy, sigma = yield from self._tables("target", keys, self.plan.classes)
+        maps = [self._groups((j, self.target)) for j in model.others]
+        noisy, sigma = yield from self._tables("target", maps, self.plan.classes)
         sizes = np.array([*(table.sum(axis=0) for table in noisy), one_way[self.target]])
-        spreads = [*(len(table) * max(sigma, 1e-9) ** 2 for table in noisy)]
-        spreads.append(max(self.margin_sigma, 1e-9) ** 2)
+        spreads = [len(table) * max(sigma, LEAST_SIGMA) ** 2 for table in noisy]
+        spreads.append(max(self.margin_sigma, LEAST_SIGMA) ** 2)
         average = np.average(sizes, axis=0, weights=1 / np.array(spreads))
-        model.class_sizes = np.maximum(to_simplex(average, model.total), 1e-3)
+        model.class_sizes = np.maximum(to_simplex(average, model.total), LEAST_CLASS)
         for j, table in zip(model.others, noisy, strict=True):
             guess = np.outer(one_way[j], model.class_sizes) / model.class_sizes.sum()
             model.by_class[j] = shrink_to(table, guess, sigma, one_way[j], model.class_sizes)
@@ -297,18 +299,13 @@ class _Learner:
         scores = yield from self._score_pairs(pairs)
         order, links = spanning_tree(model.others, dict(zip(pairs, scores, strict=True)))
         model.vine = RegularVine(order)
-        keys = [self._key(self._with_target(a, b)) for a, b in links]
-        noisy, sigma = yield from self._tables("tree 1", keys, self.plan.first_tree)
+        maps = [self._groups(self._with_target(a, b)) for a, b in links]
+        noisy, sigma = yield from self._tables("tree 1", maps, self.plan.first_tree)
         for (a, b), table in zip(links, noisy, strict=True):
-            smooth = not any(not self.columns[v].is_ordered for v in (a, b))
+            smooth = self.columns[a].is_ordered and self.columns[b].is_ordered
             cube = table.reshape(model.shapes[a], model.shapes[b], model.classes)
-            copula = pair_copula(
-                cube,
-                sigma,
-                model.by_class[a],
-                model.by_class[b],
-                families=self.problem.families and smooth,
-            )
+            margins, families = (model.by_class[a], model.by_class[b]), self.problem.families
+            copula = pair_copula(cube, sigma, *margins, families=families and smooth)
             model.vine.add(Edge(b, a, frozenset(), copula))
             if copula.family.endswith("checkerboard"):  # noise would only blur a family
                 self._remember(self._with_target(a, b), table, sigma)
@@ -322,8 +319,8 @@ class _Learner:
             self.margin_sigma**2 * (share[a][:, None] ** 2 + share[b][None] ** 2) for a, b in pairs
         ]
         chance = [ABSOLUTE * np.sqrt(q + v).sum() for q, v in zip(expected, blur, strict=True)]
-        keys = [self._key(self._with_target(a, b)) for a, b in pairs]
-        scores, _ = yield from self._distances("scores", keys, expected, self.plan.scores)
+        maps = [self._groups(self._with_target(a, b)) for a, b in pairs]
+        scores, _ = yield from self._distances("scores", maps, expected, self.plan.scores)
         return np.asarray(scores - chance)
 
     def grow_higher_trees(self) -> Queries[None]:
@@ -331,8 +328,7 @@ class _Learner:
         trees = range(2, min(self.plan.trees, len(self.model.others) - 1) + 1)
         if self.plan.higher_trees <= 0 or not self.model.vine.edges:
             return
-        # later trees are weaker: shares 1, .6, .36, ..., but never next to nothing
-        weights = np.maximum(0.6 ** np.arange(len(trees)), LEAST_WEIGHT)
+        weights = np.maximum(WEIGHT_RATIO ** np.arange(len(trees)), LEAST_WEIGHT)
         for tree, weight in zip(trees, weights / weights.sum(), strict=True):
             yield from self._grow_tree(tree, self.plan.higher_trees * float(weight))
 
@@ -344,14 +340,13 @@ class _Learner:
             return
         children = len({child for child, _, _ in options})
         measuring = share * (1 - CHOOSING_EDGES)
-        planned = max(self.noise.sigma(measuring * self.problem.share, children), 1e-9)
+        planned = max(self._sigma(measuring, children), LEAST_SIGMA)
         fine = math.sqrt(model.total / (CELLS_PER_NOISE * planned)) / 2
         grid = int(np.clip(round(min(fine, 1e6)), LEAST_GRID, MOST_GRID))
-        keys = [InnovationKey(model, child, p, d, grid) for child, p, d in options]
-        even = np.full((grid, grid), model.total / grid**2)
-        scores, noise = yield from self._distances(
-            f"scores of tree {tree}", keys, [even] * len(keys), share * CHOOSING_EDGES
-        )
+        maps = [InnovationKey(model, child, p, d, grid) for child, p, d in options]
+        even = [np.full((grid, grid), model.total / grid**2)] * len(maps)
+        stage = f"scores of tree {tree}"
+        scores, noise = yield from self._distances(stage, maps, even, share * CHOOSING_EDGES)
         scores = scores - ABSOLUTE * grid * math.sqrt(model.total)
         best: dict[int, int] = {}
         for i, (child, _, _) in enumerate(options):
@@ -360,25 +355,21 @@ class _Learner:
         strong = [i for i in best.values() if scores[i] > max(SIGNIFICANT * noise, planned * grid)]
         copulas = {}
         if strong:
-            noisy, sigma = yield from self._tables(
-                f"tree {tree}", [keys[i] for i in strong], measuring
-            )
-            margin = np.full((grid, 1), model.total / grid)
+            some = [maps[i] for i in strong]
+            noisy, sigma = yield from self._tables(f"tree {tree}", some, measuring)
+            margin, families = np.full((grid, 1), model.total / grid), self.problem.families
             for i, table in zip(strong, noisy, strict=True):
-                copula = pair_copula(
-                    table[:, :, None], sigma, margin, margin, families=self.problem.families
-                )
+                copula = pair_copula(table[:, :, None], sigma, margin, margin, families=families)
                 copulas[i] = copula.for_classes(model.classes)
         for i in best.values():
-            child, partner, given = options[i]
-            vine.add(Edge(child, partner, given, copulas.get(i)))
+            vine.add(Edge(*options[i], copulas.get(i)))
 
     def measure_extras(self) -> Queries[None]:
-        """Tables that the vine misses most, and the tilt to all noisy tables."""
+        """Tables that the vine misses most, and the reweighting to all noisy tables."""
         model = self.model
-        if not self.problem.tilted or self.plan.extras <= 0:
+        if not self.problem.reweighted or self.plan.extras <= 0:
             yield from self._spend_rest()
-        if not self.problem.tilted:
+        if not self.problem.reweighted:
             return
         rng = np.random.default_rng(self.problem.pool_seed)
         pool, weight = model.draw_cells(int(min(POOL * model.total, MOST_POOL)) + 1, rng)
@@ -387,53 +378,46 @@ class _Learner:
         model.weigh(pool, weight, SWEEPS)
 
     def _extra_tables(self, grouped: Grouped, weight: FloatArray) -> Queries[None]:
-        """Choose and count tables in batches, each against what the tilt made of the last ones.
+        """Choose and count tables in batches, each against the model reweighted to the last ones.
 
         A table that misses a pair makes all triples with that pair look far off, too. Once it is
         counted they no longer do, so the next batch goes elsewhere. Every choice and every table
         has the noise that it would have in a single batch: rho is per table.
         """
-        share = self.left  # what other rounds left is spent here
+        share = self.left  # what other stages left is spent here
         candidates = self._candidates(share * (1 - CHOOSING_EXTRAS))
-        keys = [self._key(variables) for variables in candidates]
+        maps = {variables: self._groups(variables) for variables in candidates}
         count = min(self.plan.extra_tables, len(candidates))
         sizes = [len(part) for part in np.array_split(np.arange(count), min(BATCHES, count))]
         for i, size in enumerate(sizes):
             part = share * size / count if i < len(sizes) - 1 else self.left
-            expected = self._expected(candidates, grouped, weight)
-            chosen = yield from self._extra_batch(keys, expected, size, part, len(weight))
-            for c, table, sigma in chosen:
-                self._remember(candidates[c], table, sigma)
-            taken = {c for c, _, _ in chosen}
-            candidates = [v for c, v in enumerate(candidates) if c not in taken]
-            keys = [key for c, key in enumerate(keys) if c not in taken]
+            expected = self._expected(list(maps), grouped, weight)
+            chosen = yield from self._extra_batch(maps, expected, size, part, len(weight))
+            maps = {variables: one for variables, one in maps.items() if variables not in chosen}
 
     def _expected(
         self, candidates: Sequence[tuple[int, ...]], grouped: Grouped, weight: FloatArray
     ) -> list[FloatArray]:
-        """Tables of the model as it is now: drawn rows, tilted to the tables counted so far."""
+        """Tables of the model as it is now: drawn rows, reweighted to the tables counted so far."""
         model, shapes = self.model, self.model.shapes
-        weights, _ = model.tilted(grouped, weight, PEEK)
-        return [
-            np.bincount(
-                model.table_cells(variables, grouped),
-                weights,
-                math.prod(shapes[j] for j in variables),
-            ).astype(float)
-            for variables in candidates
-        ]
+        weights, _ = model.reweighted(grouped, weight, BATCH_SWEEPS)
+        cells = [model.table_cells(variables, grouped) for variables in candidates]
+        sizes = [math.prod(shapes[j] for j in variables) for variables in candidates]
+        both = zip(cells, sizes, strict=True)
+        return [np.bincount(cell, weights, size).astype(float) for cell, size in both]
 
     def _extra_batch(
         self,
-        keys: Sequence[GroupKey],
+        options: Mapping[tuple[int, ...], GroupKey],
         expected: Sequence[FloatArray],
         count: int,
         share: float,
         drawn: int,
-    ) -> Queries[list[tuple[int, FloatArray, float]]]:
-        """Positions, noisy counts and noise of ``count`` tables far from the expected ones."""
+    ) -> Queries[list[tuple[int, ...]]]:
+        """Choose ``count`` tables that are far from the expected ones, and count them."""
+        candidates, maps = list(options), list(options.values())
         choosing = share * CHOOSING_EXTRAS
-        sigma = self.noise.sigma((share - choosing) * self.problem.share, count)
+        sigma = self._sigma(share - choosing, count)
         chance = 1 + self.model.total / drawn  # of the rows, and of the drawn ones
         handicaps = np.array(
             [ABSOLUTE * (np.sqrt(q * chance).sum() + 0.5 * sigma * q.size) for q in expected]
@@ -441,26 +425,26 @@ class _Learner:
         self.left -= choosing
         answer = yield Choice(
             "choice of tables",
-            keys,
+            maps,
             choosing * self.problem.share,
-            _whole(expected, keys),
+            _whole(expected, maps),
             np.rint(handicaps).astype(np.int64),
             count,
         )
         chosen = [int(i) for i in answer.values[0]]
         noisy, sigma = yield from self._tables(
-            "tables beyond the vine", [keys[i] for i in chosen], share - choosing
+            "tables beyond the vine", [maps[i] for i in chosen], share - choosing
         )
-        return [(i, table, sigma) for i, table in zip(chosen, noisy, strict=True)]
+        for i, table in zip(chosen, noisy, strict=True):
+            self._remember(candidates[i], table, sigma)
+        return [candidates[i] for i in chosen]
 
     def _candidates(self, measuring: float) -> list[tuple[int, ...]]:
         """Pairs that no table holds yet, and triples if the noise allows so many cells."""
         model = self.model
-        seen = {
-            frozenset((edge.child, edge.partner)) for tree, edge in model.vine.edges if tree == 1
-        }
-        pairs = [p for p in combinations(model.others, 2) if frozenset(p) not in seen]
-        sigma = max(self.noise.sigma(measuring * self.problem.share, self.plan.extra_tables), 1e-9)
+        seen = [{edge.child, edge.partner} for tree, edge in model.vine.edges if tree == 1]
+        pairs = [p for p in combinations(model.others, 2) if set(p) not in seen]
+        sigma = max(self._sigma(measuring, self.plan.extra_tables), LEAST_SIGMA)
         most, shapes = model.total / (CELLS_PER_NOISE * sigma), model.shapes
         triples = [
             t for t in combinations(model.others, 3) if math.prod(shapes[j] for j in t) <= most
@@ -468,9 +452,7 @@ class _Learner:
         return [*pairs, *triples]
 
 
-def _whole(guesses: Sequence[FloatArray], keys: Sequence[CellMap]) -> list[Integers]:
+def _whole(guesses: Sequence[FloatArray], maps: Sequence[CellMap]) -> list[Integers]:
     """Public tables as whole numbers."""
-    return [
-        np.rint(guess).astype(np.int64).reshape(key.shape)
-        for guess, key in zip(guesses, keys, strict=True)
-    ]
+    pairs = zip(guesses, maps, strict=True)
+    return [np.rint(guess).astype(np.int64).reshape(one.shape) for guess, one in pairs]

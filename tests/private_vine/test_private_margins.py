@@ -18,7 +18,7 @@ from copula_shirley.private_vine.margins import (
     spread_of,
     to_simplex,
 )
-from copula_shirley.private_vine.reweighting import Target, pick, tilt
+from copula_shirley.private_vine.reweighting import NoisyTable, pick, reweight
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=20), st.floats(0.1, 1e3))
@@ -197,10 +197,10 @@ def test_groups_by_hand() -> None:
 def test_the_tilt_without_noise_rakes_to_the_tables() -> None:
     cells = [np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])]
     targets = [
-        Target((0,), np.array([30.0, 70.0]), np.zeros(2)),
-        Target((1,), np.array([60.0, 40.0]), np.zeros(2)),
+        NoisyTable((0,), np.array([30.0, 70.0]), np.zeros(2)),
+        NoisyTable((1,), np.array([60.0, 40.0]), np.zeros(2)),
     ]
-    weights, _ = tilt(cells, targets, np.full(4, 25.0), kappa=1.0, sweeps=50)
+    weights, _ = reweight(cells, targets, np.full(4, 25.0), kappa=1.0, sweeps=50)
     assert np.bincount(cells[0], weights) == pytest.approx([30, 70])
     assert np.bincount(cells[1], weights) == pytest.approx([60, 40])
 
@@ -208,10 +208,8 @@ def test_the_tilt_without_noise_rakes_to_the_tables() -> None:
 def test_the_tilt_trusts_noisy_tables_less() -> None:
     cells = [np.array([0, 1])]
     drawn = np.array([50.0, 50.0])
-    results = [
-        tilt(cells, [Target((0,), np.array([90.0, 10.0]), np.full(2, s))], drawn, 1.0, 20)[0][0]
-        for s in (1.0, 10.0, 1000.0)
-    ]
+    tables = [NoisyTable((0,), np.array([90.0, 10.0]), np.full(2, s)) for s in (1.0, 10.0, 1000.0)]
+    results = [reweight(cells, [table], drawn, 1.0, 20)[0][0] for table in tables]
     assert results == sorted(results, reverse=True)
     assert results[0] == pytest.approx(90, abs=1) and results[2] == pytest.approx(50, abs=0.1)
 
