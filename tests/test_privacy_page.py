@@ -1,4 +1,4 @@
-"""docs/privacy.md: its figures are those of the code, and what it names exists."""
+"""Pages about privacy: their figures are those of the code, and what they name exists."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 import pkgutil
 import re
 from pathlib import Path
+
+import pytest
 
 from copula_shirley.privacy.meaning import FALSE_POSITIVES, most_true_positives
 from copula_shirley.privacy.zcdp import rho_of
@@ -26,12 +28,19 @@ def test_the_table_of_epsilons() -> None:
         assert shown == [math.ceil(1000 * bound - 1e-6) / 10 for bound in bounds]
 
 
-def test_what_the_page_names_exists() -> None:
-    packages = ("copula_shirley",)
-    names = re.findall(r"`(copula_shirley\.[\w.]+)`", PAGE)
-    assert len(names) > 12
-    for name in names:
-        assert name.startswith(packages)
+@pytest.mark.parametrize("page", ["privacy", "private_vine"])
+def test_what_the_page_names_exists(page: str) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    names = re.findall(r"`(copula_shirley\.[\w.]+)`", text)
+    # the page about PrivateVine says that other names are of its package
+    rooms = {path.stem for path in (ROOT / "copula_shirley" / "private_vine").glob("*.py")}
+    own = [n for n in re.findall(r"`(\w+\.[\w.]+)`", text) if n.split(".")[0] in rooms]
+    assert len(names) > 12 and (page == "privacy" or len(own) > 15)
+    for name in [*names, *(f"copula_shirley.private_vine.{name}" for name in own)]:
         pkgutil.resolve_name(name)
-    for path in re.findall(r"`(tests/[\w/]+\.py)`", PAGE):
-        assert (ROOT / path).exists(), path
+    tests = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)
+    for path, test in tests:
+        assert f"def {test}" in (ROOT / path).read_text(encoding="utf-8"), (path, test)
+    lemmas = re.findall(r"^\*\*Lemma \d.*?(?=^\*\*|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+    assert all("`copula_shirley." in lemma and ".py::test_" in lemma for lemma in lemmas)
+    assert len(lemmas) == (7 if page == "private_vine" else 0)
