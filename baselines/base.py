@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,13 +19,14 @@ from copula_shirley.generator import Generator, RandomState
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Queries, Query, Tables
-from copula_shirley.privacy.ledger import NEIGHBOURS, Budget, Ledger, check_epsilon
+from copula_shirley.privacy.budget import Budget, NeighbourName, check_epsilon
+from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import Integers, check_mechanism
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
-from copula_shirley.settings import check_one_of
+from copula_shirley.settings import check_choices
 from copula_shirley.thesis.margins import Margin, to_mass
 
 #: Share of epsilon for the number of rows, where that is private (add/remove).
@@ -40,7 +41,6 @@ class Declared:
     shape: tuple[int, ...]
 
     def cells(self, chunk: Chunk) -> NDArray[np.intp]:
-        """The joint cell of each row."""
         if self.names == ("rows",):
             return np.zeros(len(chunk), dtype=np.intp)
         codes = [chunk.codes[name] for name in self.names]
@@ -61,8 +61,8 @@ class Baseline(Generator):
 
     epsilon: float | None = 1.0
     _: KW_ONLY
-    mechanism: str = "laplace"
-    neighbours: str = "replace-one"
+    mechanism: Literal["laplace", "geometric", "gaussian"] = "laplace"
+    neighbours: NeighbourName = "replace-one"
     on_unknown: OnUnknown = "refuse"
     random_state: RandomState = None
     #: Cells of the columns; set by a fit.
@@ -71,7 +71,7 @@ class Baseline(Generator):
     def _check_settings(self, schema: Schema) -> None:
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
-        check_one_of("neighbours", self.neighbours, NEIGHBOURS)
+        check_choices(self)
         check_mechanism(self.mechanism, self._delta())
 
     def _delta(self) -> float:
@@ -85,7 +85,6 @@ class Baseline(Generator):
         return Ledger.of(schema, self._budget(), self.neighbours)
 
     def calibration(self, ledger: Ledger) -> Calibration:
-        """How much noise a share of the budget buys."""
         return Calibration(self._budget(), ledger.sensitivity())
 
     def _curator(self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator) -> Curator:

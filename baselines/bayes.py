@@ -29,7 +29,7 @@ from copula_shirley.restoring import floats
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, Schema
-from copula_shirley.settings import check_one_of, check_positive_whole, check_share
+from copula_shirley.settings import check_positive_whole, check_share
 
 Codes = dict[str, NDArray[np.intp]]
 #: Scores are whole multiples of a count divided by this.
@@ -72,7 +72,7 @@ class PrivBayes(Baseline):
 
     name: ClassVar[str] = "privbayes"
 
-    mechanism: str = "geometric"
+    mechanism: Literal["laplace", "geometric"] = "geometric"
     degree: int | None = 3
     theta: float = 4.0
     score: Literal["R", "mutual-information"] = "R"
@@ -83,8 +83,6 @@ class PrivBayes(Baseline):
 
     def _check_settings(self, schema: Schema) -> None:
         super()._check_settings(schema)
-        check_one_of("mechanism", self.mechanism, ("geometric", "laplace"))
-        check_one_of("score", self.score, ("R", "mutual-information"))
         if self.score == "mutual-information" and not self._size_is_public(schema):
             raise SettingError(
                 "score ('mutual-information') must be 'R' where the number of rows is private "
@@ -114,10 +112,8 @@ class PrivBayes(Baseline):
 
     def _coarse(self, schema: Schema) -> list[Column]:
         """Numeric columns with many values in ``bins`` cells; others as they are."""
-        return [
-            replace(c, cells=self.bins) if not c.is_listed and c.size > self.bins else c
-            for c in schema
-        ]
+        wide = {c.name for c in schema if not c.is_listed and c.size > self.bins}
+        return [replace(c, cells=self.bins) if c.name in wide else c for c in schema]
 
     # -- fit -----------------------------------------------------------------------
 
@@ -245,13 +241,11 @@ class PrivBayes(Baseline):
             raise ArtefactError("its network must draw every column")
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The network: each column with its parents."""
         self._check_fitted()
         rows = [(j.child, ", ".join(j.columns[:-1]), j.mass.size) for j in self.joints_]
         return {"Network": pd.DataFrame(rows, columns=["column", "parents", "cells"])}
 
     def plot(self, path: str | Path) -> None:
-        """Draw the network (thesis, figure 3.7)."""
         self._check_fitted()
         plot_network(self.joints_, path)
 
@@ -281,7 +275,6 @@ class Scores:
 
     @property
     def reach(self) -> Sensitivity:
-        """How much one unit can change the whole number of a score."""
         most = UNIT * self.bound + 1
         return Sensitivity(most, most)
 

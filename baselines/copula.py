@@ -31,7 +31,7 @@ from copula_shirley.restoring import floats
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
-from copula_shirley.settings import check_one_of, check_positive_whole, check_share
+from copula_shirley.settings import check_positive_whole, check_share
 from copula_shirley.thesis.margins import TRIM, Margin
 
 #: Eigenvalues of a repaired correlation matrix are at least this.
@@ -76,6 +76,7 @@ class DPCopula(MarginBaseline):
 
     name: ClassVar[str] = "dp-copula"
 
+    mechanism: Literal["laplace", "geometric"] = "laplace"
     variant: Literal["kendall", "mle"] = "kendall"
     margin_share: float = 0.5
     margins: Literal["plain", "efpa"] = "plain"
@@ -83,9 +84,6 @@ class DPCopula(MarginBaseline):
 
     def _check_settings(self, schema: Schema) -> None:
         super()._check_settings(schema)
-        check_one_of("variant", self.variant, ("kendall", "mle"))
-        check_one_of("margins", self.margins, ("plain", "efpa"))
-        check_one_of("mechanism", self.mechanism, ("laplace", "geometric"))
         check_share("margin_share", self.margin_share)
         if self.blocks is not None:
             check_positive_whole("blocks", self.blocks)
@@ -205,7 +203,6 @@ class _OfPairs(ABC):
 
     @property
     def pairs(self) -> int:
-        """Number of pairs of columns."""
         return math.comb(len(self.names), 2)
 
     @property
@@ -215,7 +212,6 @@ class _OfPairs(ABC):
 
     @property
     def reach(self) -> Sensitivity:
-        """How much one unit can change all of them."""
         return Sensitivity(float(self.pairs * self.each), math.sqrt(self.pairs) * self.each)
 
 
@@ -236,11 +232,9 @@ class Concordances(_OfPairs):
 
     @property
     def each(self) -> float:
-        """Number of pairs that a unit is in before and after."""
         return 2.0 * self.rows_per_unit * (self.n - 1)
 
     def numbers(self, rows: MemoryRows) -> Integers:
-        """The numbers of at most n rows."""
         keep = np.arange(len(rows))
         if len(rows) > self.n:
             keep = np.sort(np.argsort(self.rng.random(len(rows)), kind="stable")[: self.n])
@@ -265,7 +259,6 @@ class BlockCorrelations(_OfPairs):
     each = 2.0 * UNIT
 
     def numbers(self, rows: MemoryRows) -> Integers:
-        """The sum over the blocks."""
         dealt = self.rng.integers(0, self.blocks, int(rows.units.max()) + 1)[rows.units]
         scores = np.column_stack(
             [
@@ -325,11 +318,9 @@ class Spectrum:
 
     @property
     def reach(self) -> Sensitivity:
-        """How much one unit can change the coefficients that are kept."""
         return Sensitivity(float(self.reaches[: self.kept][-1]), self.in_norm)
 
     def numbers(self, rows: MemoryRows) -> Integers:
-        """The coefficients that are kept."""
         counts = np.bincount(rows.codes[self.names[0]], minlength=self.size).astype(np.int64)
         return np.asarray(self.matrix[: self.kept] @ counts)
 
@@ -355,12 +346,10 @@ class Lengths:
 
     @property
     def reach(self) -> Sensitivity:
-        """How much one unit can change a score."""
         most = self.spectrum.in_norm + 1
         return Sensitivity(most, most)
 
     def numbers(self, rows: MemoryRows) -> Integers:
-        """The scores."""
         squares = [int(c) ** 2 for c in self.spectrum.numbers(rows)]
         kept = np.arange(1, len(squares) + 1)
         noises = np.sqrt(2 * kept) * self.spectrum.reaches / self.epsilon
@@ -428,7 +417,6 @@ def nearest_correlation(matrix: FloatArray) -> FloatArray:
 
 
 def _lift(matrix: FloatArray, least: float) -> FloatArray:
-    """Raise the eigenvalues of a symmetric matrix to at least so much."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
 

@@ -17,7 +17,6 @@ from copula_shirley.privacy.noise import Integers, check_mechanism
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
-from copula_shirley.settings import check_one_of
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -59,7 +58,6 @@ class DPHistogram(MarginBaseline):
 
     def _check_settings(self, schema: Schema) -> None:
         super()._check_settings(schema)
-        check_one_of("accounting", self.accounting, ("honest", "thesis"))
         if self.epsilon is not None and self.accounting == "honest":
             check_epsilon(self.epsilon / len(schema))
             check_mechanism(self.mechanism, self._delta() / len(schema))

@@ -25,7 +25,6 @@ class Joint:
 
     @property
     def child(self) -> str:
-        """The column that is drawn from this table."""
         return self.columns[-1]
 
     def sum_to(self, columns: tuple[str, ...]) -> Joint:
@@ -38,7 +37,6 @@ class Joint:
     def draw(
         self, codes: dict[str, NDArray[np.intp]], n: int, rng: np.random.Generator
     ) -> NDArray[np.intp]:
-        """Draw the child given its parents' codes."""
         width = self.mass.shape[-1]
         table = self.mass.reshape(-1, width)
         overall = table.sum(axis=0)

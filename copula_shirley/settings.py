@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import wraps
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 from copula_shirley.errors import SettingError
 
@@ -125,6 +125,13 @@ def _same(value: Any, usual: Any) -> bool:
 
 def _warn(old: str, new: str) -> None:
     warnings.warn(f"{old} is now called {new}", DeprecationWarning, stacklevel=4)
+
+
+def check_choices(settings: Settings) -> None:
+    """Refuse a setting whose annotation lists its values (``Literal``), if it has another one."""
+    for name, kind in get_type_hints(type(settings)).items():
+        if get_origin(kind) is Literal:
+            check_one_of(name, getattr(settings, name), get_args(kind))
 
 
 def check_one_of(setting: str, value: Any, allowed: Sequence[Any]) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import category_encoders as ce
 import msgspec
@@ -22,44 +22,32 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.errors import ArtefactError, SettingError
+from copula_shirley.errors import SettingError
 from copula_shirley.schema.domain import MISSING, FloatArray
 from copula_shirley.schema.schema import Column
 from copula_shirley.settings import check_one_of
 from copula_shirley.thesis.margins import Margin
 
 EncoderName = Literal["ordinal", "onehot", "woe", "glmm"]
-ENCODERS: tuple[str, ...] = get_args(EncoderName)
 SUPERVISED = ("woe", "glmm")
 
 
 class Identity(msgspec.Struct, tag_field="coding", tag="identity", forbid_unknown_fields=True):
-    """Coding of an attribute that is a number already.
-
-    Examples
-    --------
-    >>> Identity().decode(Identity().encode(np.array([3.0]))).tolist()
-    [3.0]
-    """
+    """Coding of an attribute that is a number already."""
 
     width: ClassVar[int] = 1
 
     def encode(self, numbers: FloatArray) -> FloatArray:
-        """The numbers as a matrix of one column."""
         return numbers[:, None]
 
     def decode(self, encoded: FloatArray) -> FloatArray:
-        """The numbers again."""
         return encoded[:, 0]
 
     def margins(self, atoms: FloatArray, mass: FloatArray) -> list[Margin]:
-        """The attribute's own margin, from its histogram."""
         return [Margin.of(atoms, mass)]
 
     def fits(self, column: Column, margins: list[Margin]) -> bool:
-        """Whether a file may give this coding and these margins to a column."""
-        margins[0].check_inside(column)
-        return True
+        return margins[0].inside(column)
 
 
 class Codes(msgspec.Struct, tag_field="coding", tag="codes"):
@@ -95,23 +83,19 @@ class Codes(msgspec.Struct, tag_field="coding", tag="codes"):
         self.codes = apart.tolist()
 
     def encode(self, numbers: FloatArray) -> FloatArray:
-        """The code of each number, as a matrix of one column."""
         return np.array(self.codes)[_level(numbers, len(self.codes))][:, None]
 
     def decode(self, encoded: FloatArray) -> FloatArray:
-        """The number whose code it is."""
         order = np.argsort(self.codes)
         where = np.searchsorted(self.codes, encoded[:, 0], sorter=order)
         return _number(order[where], len(self.codes), self.missing)
 
     def margins(self, atoms: FloatArray, mass: FloatArray) -> list[Margin]:
-        """The margin over codes, ascending."""
         codes = self.encode(atoms)[:, 0]
         order = np.argsort(codes)
         return [Margin.of(codes[order], mass[order])]
 
     def fits(self, column: Column, margins: list[Margin]) -> bool:
-        """Whether a file may give this coding and these margins to a column."""
         known = (len(self.codes), self.missing) == (len(_levels(column)), column.missing)
         return known and bool(np.isin(margins[0].atoms, self.codes).all())
 
@@ -132,7 +116,6 @@ class OneHot(msgspec.Struct, tag_field="coding", tag="onehot"):
     missing: bool = False
 
     def encode(self, numbers: FloatArray) -> FloatArray:
-        """The dummies of each number."""
         return np.eye(self.width)[_level(numbers, self.width)]
 
     def decode(self, encoded: FloatArray) -> FloatArray:
@@ -148,19 +131,13 @@ class OneHot(msgspec.Struct, tag_field="coding", tag="onehot"):
         return [Margin.of(np.array([0.0, 1.0]), np.array([1 - p, p])) for p in shares]
 
     def fits(self, column: Column, margins: list[Margin]) -> bool:
-        """Whether a file may give this coding and these margins to a column."""
         known = (self.width, self.missing) == (len(_levels(column)), column.missing)
         return known and all(np.array_equal(margin.atoms, [0.0, 1.0]) for margin in margins)
 
 
-#: Numbers of one attribute to ``width`` encoded columns, and back.
+#: Numbers of one attribute to ``width`` encoded columns, and back. ``margins`` are those of the
+#: encoded columns; ``fits`` tells whether a file may give this coding and margins to a column.
 Coding = Identity | Codes | OneHot
-
-
-def check_coding(coding: Coding, column: Column, margins: list[Margin]) -> None:
-    """Refuse a coding that is not one of this column, or whose margins are not its own."""
-    if not coding.fits(column, margins):
-        raise ArtefactError(f"the coding of {column.name!r} does not fit the column")
 
 
 def _level(numbers: FloatArray, levels: int) -> NDArray[np.intp]:
@@ -169,7 +146,6 @@ def _level(numbers: FloatArray, levels: int) -> NDArray[np.intp]:
 
 
 def _number(level: NDArray[np.intp], levels: int, missing: bool) -> FloatArray:
-    """The inverse of ``_level``."""
     number = level.astype(float)
     return np.where(number == levels - 1, MISSING, number) if missing else number
 
@@ -178,12 +154,11 @@ def _number(level: NDArray[np.intp], levels: int, missing: bool) -> FloatArray:
 
 
 def check_encoder(encoder: str, target: str | None, columns: tuple[Column, ...]) -> None:
-    """Refuse an unknown encoder, and a supervised one without a fitting target."""
-    check_one_of("encoder", encoder, ENCODERS)
+    """Refuse a supervised encoder without a fitting target."""
     by_name = {column.name: column for column in columns}
     if target is not None:
         check_one_of("target", target, list(by_name))
-    if encoder not in SUPERVISED or not needs_encoder(columns, target):
+    if not supervised(encoder, columns, target):
         return
     if target is None:
         raise SettingError(
@@ -194,21 +169,17 @@ def check_encoder(encoder: str, target: str | None, columns: tuple[Column, ...])
     if column.missing:
         raise SettingError(f"target ({target!r}) must not be declared as possibly missing")
     if len(_classes(column)) != 2 and (encoder == "woe" or column.nominal):
-        right = "have exactly two declared values"
-        if encoder == "glmm":
-            right = "be binary, ordered or numeric"
-        many = "more than two values"  # its bounds may have been drafted from private rows
-        if column.is_listed:
-            many = f"{len(column.domain.categories)} categories"
+        right = {"woe": "have exactly two declared values", "glmm": "be binary, ordered or numeric"}
+        many = len(column.domain.categories) if column.is_listed else "more than two"
         raise SettingError(
-            f"target ({target!r}) must {right} for encoder={encoder!r}; it is {column.kind} with "
-            f"{many}"
+            f"target ({target!r}) must {right[encoder]} for encoder={encoder!r}; it is "
+            f"{column.kind} with {many} values"  # and no bounds, which may have been drafted
         )
 
 
-def needs_encoder(columns: tuple[Column, ...], target: str | None) -> list[Column]:
-    """The nominal columns other than the target."""
-    return [column for column in columns if column.nominal and column.name != target]
+def supervised(encoder: str, columns: tuple[Column, ...], target: str | None) -> bool:
+    """Whether some column gets codes that are fitted to the target."""
+    return encoder in SUPERVISED and any(c.nominal and c.name != target for c in columns)
 
 
 def _classes(column: Column) -> FloatArray:
@@ -232,9 +203,11 @@ def fit_codings(
     ``numbers`` are the rows set aside for the encoder; ordinal and one-hot codings look at the
     declared categories only, never at a row.
     """
-    codings: dict[str, Coding] = {column.name: Identity() for column in columns}
-    for column in filter(lambda c: c.nominal, columns):
-        if encoder == "onehot":
+    codings: dict[str, Coding] = {}
+    for column in columns:
+        if not column.nominal:
+            codings[column.name] = Identity()
+        elif encoder == "onehot":
             codings[column.name] = OneHot(len(_levels(column)), column.missing)
         elif encoder == "ordinal" or column.name == target:
             codings[column.name] = Codes(_ordinal(column), column.missing)
@@ -256,7 +229,7 @@ def _levels(column: Column) -> FloatArray:
 
 
 def _labels(numbers: FloatArray) -> pd.Series:
-    """Category numbers as texts, so that category_encoders sees categories."""
+    # as texts, so that category_encoders sees categories
     texts = ["missing" if np.isneginf(v) else str(int(v)) for v in numbers]
     return pd.Series(texts, dtype=object, name="category")
 

@@ -35,13 +35,14 @@ from copula_shirley.errors import ArtefactError, PrivacyWarning, SettingError
 from copula_shirley.generator import Generator, Progress, RandomState
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Tables
+from copula_shirley.privacy.budget import Budget, NeighbourName, check_epsilon
 from copula_shirley.privacy.floating import DiffprivlibNoise
-from copula_shirley.privacy.ledger import Budget, Ledger, Reason, check_epsilon
+from copula_shirley.privacy.ledger import Ledger, Reason
 from copula_shirley.privacy.noise import NoiseSource, check_mechanism
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import Cells, FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
-from copula_shirley.settings import check_one_of, check_share
+from copula_shirley.settings import check_choices, check_share
 from copula_shirley.thesis import encoders
 from copula_shirley.thesis.encoders import Coding
 from copula_shirley.thesis.histograms import Atoms, ThesisCalibration, split_rows
@@ -127,7 +128,7 @@ class CopulaShirley(Generator):
     _: KW_ONLY
     encoder: encoders.EncoderName = "woe"
     target: str | None = None
-    mechanism: str = "laplace"
+    mechanism: Literal["laplace", "geometric", "gaussian"] = "laplace"
     delta: float = 1e-3
     split: float = 0.5
     encoder_share: float = 0.2
@@ -138,7 +139,7 @@ class CopulaShirley(Generator):
     tree_criterion: str = "rho"
     threads: int | None = None
     discrete: bool = False
-    neighbours: str = "replace-one"
+    neighbours: NeighbourName = "replace-one"
     on_unknown: OnUnknown = "refuse"
     random_state: RandomState = None
 
@@ -156,7 +157,7 @@ class CopulaShirley(Generator):
     def _check_settings(self, schema: Schema) -> None:
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
-        check_one_of("accounting", self.accounting, ("thesis", "honest"))
+        check_choices(self)
         check_share("split", self.split)
         check_share("encoder_share", self.encoder_share)
         self._check_noise(len(schema))
@@ -251,13 +252,11 @@ class CopulaShirley(Generator):
 
         Without noise the thesis does not split: histograms see the copula rows.
         """
-        supervised = self.encoder in encoders.SUPERVISED and encoders.needs_encoder(
-            rows.schema.columns, self.target
-        )
-        aside = self.encoder_share if supervised else 0.0
-        shares = {ENCODER_ROWS: aside} if supervised else {}
+        shares = {}
+        if encoders.supervised(self.encoder, rows.schema.columns, self.target):
+            shares[ENCODER_ROWS] = self.encoder_share
         if self.epsilon is not None:
-            shares[HISTOGRAM_ROWS] = (1 - aside) * self.split
+            shares[HISTOGRAM_ROWS] = (1 - sum(shares.values())) * self.split
         shares[COPULA_ROWS] = 1 - sum(shares.values())
         # By the thesis' accounting a unit is a row, whoever it belongs to.
         units = rows.units if self._honest else np.arange(len(rows))
@@ -418,7 +417,8 @@ class CopulaShirley(Generator):
                 Margin.restored(arrays[f"atoms_{k}"], arrays[f"cumulative_{k}"])
                 for k in range(j, j + coding.width)
             ]
-            encoders.check_coding(coding, self.schema_[name], self._margins[name])
+            if not coding.fits(self.schema_[name], self._margins[name]):
+                raise ArtefactError(f"the coding of {name!r} does not fit the column")
             j += coding.width
         self._vine = None if known.vine is None else vine_from_json(known.vine)
         dimension = len(self._in_vine) if self._vine is None else self._vine.dim
@@ -444,12 +444,10 @@ class CopulaShirley(Generator):
         return [names[j] for j in self._in_vine]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The vine's edges."""
         edges = trees_table(self.vine_, self.vine_names()) if self.vine_ else pd.DataFrame()
         return {"Vine": edges}
 
     def plot(self, path: str | Path) -> None:
-        """Draw the vine's trees."""
         if self.vine_ is None:
             raise SettingError(f"plot ({str(path)!r}): no column varies, there is no vine")
         plot_trees(tree_graphs(self.vine_, self.vine_names()), path)

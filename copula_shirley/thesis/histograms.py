@@ -30,17 +30,8 @@ def split_rows(
     sizes would betray it, and an added unit would push another one across the cut; there each unit
     is dealt by an independent draw.
 
-    Parameters
-    ----------
-    units : array of int
-        For each row the number of its unit, 0 to the number of units less one.
-    shares : mapping
-        Share of each part; they add up to one.
-
-    Returns
-    -------
-    dict
-        Row positions of each part, ascending.
+    ``units`` has for each row the number of its unit, from 0; ``shares`` add up to one. Returned
+    are the row positions of each part, ascending.
 
     Examples
     --------
@@ -77,12 +68,10 @@ class Atoms:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The column."""
         return (self.name,)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of atoms."""
         return (len(self.atoms),)
 
     def cells(self, chunk: Chunk) -> NDArray[np.intp]:
@@ -108,16 +97,13 @@ class ThesisCalibration(Calibration):
 
     @property
     def gaussian(self) -> bool:
-        """Whether noise is Gaussian, and not Laplace."""
         return self.mechanism == "gaussian"
 
     def price(self, query: Query) -> Price:
-        """What the histogram of one column is charged."""
         assert self.budget is not None
         return Price(self.mechanism, self.budget.epsilon, self.budget.delta)
 
     def scale(self, share: float, count: int, *, distances: bool = False) -> float:
-        """Parameter of the noise of one histogram."""
         if self.budget is None:
             return 0.0
         if self.gaussian:

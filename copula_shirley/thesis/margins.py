@@ -77,20 +77,18 @@ class Margin:
             raise ArtefactError("the shares of a margin must rise to 1")
         return cls(atoms, cumulative)
 
-    def check_inside(self, column: Column) -> None:
-        """Refuse a margin whose atoms are not all numbers of the column."""
+    def inside(self, column: Column) -> bool:
+        """Whether all atoms are numbers of the column."""
         cells = column.domain.cells()
         known = self.atoms[self.atoms != MISSING]
         first = cells.first[np.isfinite(cells.first)][0]
         wrong = (known < first) | (known > cells.last[-1])
         if cells.step:
             wrong |= known != np.round(known)
-        if wrong.any() or (len(known) < len(self.atoms) and not column.missing):
-            raise ArtefactError(f"a margin of {column.name!r} lies outside its domain")
+        return not wrong.any() and (len(known) == len(self.atoms) or column.missing)
 
     @property
     def mass(self) -> FloatArray:
-        """Probability of each atom."""
         return np.diff(self.cumulative, prepend=0.0)
 
     def cdf(self, numbers: FloatArray, *, left: bool = False) -> FloatArray:
@@ -120,5 +118,4 @@ def pseudo_observations(
 
 
 def from_uniforms(uniforms: FloatArray, margins: Sequence[Margin]) -> FloatArray:
-    """Apply each column's quantile function to a matrix of uniforms."""
     return np.column_stack([m.quantile(uniforms[:, j]) for j, m in enumerate(margins)])

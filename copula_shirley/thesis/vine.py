@@ -33,12 +33,8 @@ Progress = Callable[[str, float], None]
 CRITERIA = ("loglik", "aic", "bic")
 TREE_CRITERIA = ("tau", "rho", "hoeffd", "mcor", "joe", "cxi")
 FAMILY_SETS: dict[str, list[Any]] = {
-    "all": list(pv.families.all),
-    "parametric": list(pv.families.parametric),
-    "nonparametric": list(pv.families.nonparametric),
-    "elliptical": list(pv.families.elliptical),
-    "archimedean": list(pv.families.archimedean),
-    "one-parameter": list(pv.families.one_par),
+    name.replace("one_par", "one-parameter"): list(getattr(pv.families, name))
+    for name in ("all", "parametric", "nonparametric", "elliptical", "archimedean", "one_par")
 }
 #: At or below so many rows vinecopulib fits independence only.
 FEWEST_ROWS = 10
@@ -67,20 +63,9 @@ class VineSettings:
         if self.truncation not in (None, "auto"):
             check_positive_whole("truncation", self.truncation)
 
-    @property
-    def workers(self) -> int:
-        """Number of threads; by default one per core."""
-        return self.threads or os.cpu_count() or 1
-
 
 def family_set(families: str | Sequence[str]) -> list[Any]:
-    """Families by the name of a set, or by their own names.
-
-    Examples
-    --------
-    >>> [family_name(family) for family in family_set(["indep", "gaussian"])]
-    ['indep', 'gaussian']
-    """
+    """Families by the name of a set, or by their own names."""
     if isinstance(families, str) and families in FAMILY_SETS:
         return FAMILY_SETS[families]
     by_name = {family_name(family): family for family in pv.families.all}
@@ -121,18 +106,38 @@ def fit_vine(
         return pv.Vinecop.from_dimension(d)
     types = ["d" if flag else "c" for flag in (discrete or [False] * d)]
     data = pseudo if left is None else np.hstack([pseudo, left[:, [t == "d" for t in types]]])
-    selection = _Selection(settings, n, d, progress)
-    controls = pv.FitControlsVinecop(
-        tree_criterion=settings.tree_criterion, trunc_lvl=selection.trees
-    )
+    families = family_set(settings.families)
+    trees = min(settings.truncation, d - 1) if isinstance(settings.truncation, int) else d - 1
+    truncated_at: int | None = None
+
+    def fit_pairs(tree: int, level: FloatArray, kinds: list[tuple[str, str]]) -> list[pv.Bicop]:
+        """Fit all edges of one tree, several at a time (the hook that pyvinecopulib calls)."""
+        nonlocal truncated_at
+        if truncated_at is not None:  # mBICV stopped before: only independence is left
+            return [pv.Bicop() for _ in kinds]
+        if progress:
+            progress(f"vine tree {tree + 1} of {trees}", tree / trees)
+
+        def fit(points: FloatArray, kind: tuple[str, str]) -> tuple[pv.Bicop, float]:
+            return fit_pair(points, families, settings.criterion, kind)
+
+        # the C++ fits release the interpreter lock, so threads run in parallel
+        with ThreadPoolExecutor(settings.threads or os.cpu_count() or 1) as pool:
+            fits = list(pool.map(fit, level, kinds))
+        if settings.truncation == "auto" and _no_gain(tree, fits, n):
+            truncated_at = max(tree, 1)  # vinecopulib always keeps the first tree
+            return [pair if tree == 0 else pv.Bicop() for pair, _ in fits]
+        return [pair for pair, _ in fits]
+
+    controls = pv.FitControlsVinecop(tree_criterion=settings.tree_criterion, trunc_lvl=trees)
     found = _Found.from_data(
-        np.asfortranarray(data), controls, var_types=types, fit_level=selection.fit_level
+        np.asfortranarray(data), controls, var_types=types, fit_level=fit_pairs
     )
     vine = pv.Vinecop.from_structure(
         structure=found.structure, pair_copulas=found.pairs, var_types=types
     )
-    if selection.truncated_at is not None:
-        vine.truncate(selection.truncated_at)
+    if truncated_at is not None:
+        vine.truncate(truncated_at)
     return vine
 
 
@@ -149,50 +154,19 @@ class _Found(VinecopBase[Any]):
         return self.pairs[tree][edge]
 
 
-class _Selection:
-    """Fits the pair copulas of one tree after the other, several at a time."""
+def _no_gain(tree: int, fits: list[tuple[pv.Bicop, float]], rows: int) -> bool:
+    """Whether this tree's part of mBICV (Nagler et al. 2019) is no gain.
 
-    def __init__(
-        self, settings: VineSettings, rows: int, columns: int, progress: Progress | None
-    ) -> None:
-        self.settings = settings
-        self.rows = rows
-        self.progress = progress
-        self.truncated_at: int | None = None
-        asked = settings.truncation
-        self.trees = min(asked, columns - 1) if isinstance(asked, int) else columns - 1
-
-    def fit_level(
-        self, tree: int, level: FloatArray, types: list[tuple[str, str]]
-    ) -> list[pv.Bicop]:
-        """Fit all edges of one tree (the hook that pyvinecopulib calls)."""
-        if self.truncated_at is not None:  # mBICV stopped before: only independence is left
-            return [pv.Bicop() for _ in types]
-        if self.progress:
-            self.progress(f"vine tree {tree + 1} of {self.trees}", tree / self.trees)
-        known = family_set(self.settings.families), self.settings.criterion
-        # the C++ fits release the interpreter lock, so threads run in parallel
-        with ThreadPoolExecutor(self.settings.workers) as pool:
-            fits = list(pool.map(lambda points, kind: fit_pair(points, *known, kind), level, types))
-        pairs = [pair for pair, _ in fits]
-        if self.settings.truncation == "auto" and self._no_gain(tree, fits):
-            self.truncated_at = max(tree, 1)  # vinecopulib always keeps the first tree
-            return pairs if tree == 0 else [pv.Bicop() for _ in types]
-        return pairs
-
-    def _no_gain(self, tree: int, fits: list[tuple[pv.Bicop, float]]) -> bool:
-        """Whether this tree's part of mBICV (Nagler et al. 2019) is no gain.
-
-        The rule of vinecopulib's ``select_trunc_lvl``; the two were seen to differ only in whether
-        the last tree, a single edge, is kept.
-        """
-        fitted = [(p, loglik) for p, loglik in fits if p.family != pv.families.indep]
-        prior = PSI0 ** (tree + 1)
-        q, edges = len(fitted), len(fits)
-        gain = 2 * sum(loglik for _, loglik in fitted)
-        penalty = np.log(self.rows) * sum(pair.npars for pair, _ in fitted)
-        log_prior = q * np.log(prior) + (edges - q) * np.log(1 - prior)
-        return bool(gain - penalty + 2 * log_prior <= 0)
+    The rule of vinecopulib's ``select_trunc_lvl``; the two were seen to differ only in whether the
+    last tree, a single edge, is kept.
+    """
+    fitted = [(p, loglik) for p, loglik in fits if p.family != pv.families.indep]
+    prior = PSI0 ** (tree + 1)
+    q, edges = len(fitted), len(fits)
+    gain = 2 * sum(loglik for _, loglik in fitted)
+    penalty = np.log(rows) * sum(pair.npars for pair, _ in fitted)
+    log_prior = q * np.log(prior) + (edges - q) * np.log(1 - prior)
+    return bool(gain - penalty + 2 * log_prior <= 0)
 
 
 def fit_pair(
@@ -384,11 +358,8 @@ class _Vine(msgspec.Struct):
     threshold: float
 
 
-def _parameters(family: Any) -> tuple[str, tuple[int, int]]:
-    entry = json.loads(pv.Bicop(family).to_json())
-    rows, columns = entry["par"]["shape"]
-    return entry["fam"], (rows, columns)
-
-
 #: Shape of the parameters of each family, by its name in JSON.
-PAIR_PARAMETERS = dict(_parameters(family) for family in pv.families.all)
+PAIR_PARAMETERS = {
+    entry["fam"]: tuple(entry["par"]["shape"])
+    for entry in (json.loads(pv.Bicop(family).to_json()) for family in pv.families.all)
+}

@@ -5,10 +5,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from commands import run
-from tables import PEOPLE, people
+from tables import JOBS, PEOPLE, jobs, people
 
-from copula_shirley import SettingError, load
+from copula_shirley import Budget, BudgetError, SettingError, load
 from copula_shirley.baselines import Real, Uniform
+from copula_shirley.generator import find_generator
+from copula_shirley.publish.releases import ReleaseLedger
 
 
 def test_real_draws_the_rows_and_never_leaves_the_process(tmp_path: Path) -> None:
@@ -34,3 +36,15 @@ def test_uniform_looks_at_nothing_but_the_schema(tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     drawn = [m.sample(9, random_state=1) for m in (model, load(tmp_path / "model"))]
     pd.testing.assert_frame_equal(*drawn)
+
+
+@pytest.mark.parametrize("name", ["dp-histogram", "dp-copula", "privbayes"])
+def test_baselines_without_a_seed_may_be_released(name: str, tmp_path: Path) -> None:
+    ledger = ReleaseLedger.new(tmp_path / "r.json", Budget(1.0), neighbours="replace-one")
+    model = find_generator(name)(epsilon=1.0)
+    with ledger.reserve(model, JOBS) as reservation:
+        reservation.fit(jobs())
+    assert model.ledger_.noise is not None and model.ledger_.noise.for_release
+    assert ReleaseLedger.open(tmp_path / "r.json").total.epsilon == pytest.approx(1.0)
+    with pytest.raises(BudgetError, match="seed"):
+        ledger.reserve(find_generator(name)(epsilon=1e-3, random_state=0), JOBS)
