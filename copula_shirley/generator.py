@@ -11,6 +11,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from importlib.metadata import EntryPoint, entry_points
@@ -66,6 +67,18 @@ def silent(stage: str, share: float) -> None:
     """Tell no progress."""
 
 
+@dataclass(frozen=True, eq=False)
+class Rebuilt:
+    """What follows from the settings, the schema and the answers of a fitted model."""
+
+    ledger: Ledger
+    #: What is wrong with the noise of the answers.
+    noise_faults: Sequence[str] = ()
+    #: Part of the stated noise below which the answers would have given it away; None if they
+    #: show nothing of their noise.
+    noise_shown: float | None = None
+
+
 class Generator(Settings, ABC):
     """Base of all generators; a subclass writes the abstract methods.
 
@@ -104,7 +117,7 @@ class Generator(Settings, ABC):
     #: The table that was admitted last, its schema and ``on_unknown``; forgotten by the next fit.
     _admitted: tuple[pd.DataFrame, Schema, Any] | None = None
     #: The card as it was read from a file.
-    _card: dict[str, Any] | None = None
+    _card: Card | None = None
     #: Versions of what made a model that has no card.
     _made_with: dict[str, str] | None = None
 
@@ -178,13 +191,23 @@ class Generator(Settings, ABC):
         """The dtype in which the model stores a column; it must not betray a private one."""
         return column.domain.storage(series)
 
-    def _evidence(self) -> tuple[list[str], float | None]:
-        """What the ledger says otherwise than what was learnt; for ``shirley verify``.
+    def rebuilt(self) -> Rebuilt:
+        """The ledger made again from settings, schema and what was learnt; for ``shirley verify``.
 
-        And the part of the stated noise below which what was learnt would give it away; None if it
-        shows nothing of the noise.
+        Here spends are charged again as the model's own ledger says them. What that must say of
+        budget, claim, unit and domains follows from the settings, and so does that it says
+        something of the rows at all.
         """
-        return [], None
+        own, again = self.ledger_, self._open_ledger(self.schema_)
+        self._state_domain(again, self.schema_)
+        uses = [use for use in own.unprotected if use not in again.unprotected]
+        again.repeat(replace(own, unprotected=tuple(uses)))
+        again.noise = own.noise
+        if again.unprotected or again.budget is None:
+            return Rebuilt(again)
+        if not self.provable or not again.spends:
+            again.record_unprotected("fit", self.name, "what no noise protects")
+        return Rebuilt(again)
 
     def noise_source(self, rng: np.random.Generator) -> NoiseSource:
         """Where the noise of a fit comes from: exact, or of ``rng`` where there is a seed."""
@@ -290,18 +313,8 @@ class Generator(Settings, ABC):
         whole, table = table, schema.without_left_out(table)
         if self._admitted is not None and self._admitted[0] is whole:
             self._admitted = table, *self._admitted[1:]
-        bought = self._to_buy(schema)
         table, schema, ledger = self._enter(table, schema, fit_rng)
-        ledger.domains = {column.name: column.provenance for column in schema}
-        for name in schema.drafted:
-            reason = Reason.DRAFTED_KIND if name in bought else Reason.DRAFTED_DOMAIN
-            ledger.record_unprotected("domain", name, reason)
-        for left in schema.left_out:
-            if left.provenance == "drafted":
-                ledger.record_unprotected("domain", left.name, Reason.DRAFTED_LEFT_OUT)
-        if schema.person is not None and schema.person_provenance == "drafted":
-            what = f"max_rows of {schema.person}"
-            ledger.record_unprotected("domain", what, Reason.DRAFTED_PEOPLE)
+        self._state_domain(ledger, schema)
         self._forget()
         settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
         self._card = self._made_with = None
@@ -332,6 +345,20 @@ class Generator(Settings, ABC):
         )
         self._admitted = table, schema, self.on_unknown
         return table
+
+    def _state_domain(self, ledger: Ledger, schema: Schema) -> None:
+        """Tell the ledger where the domain comes from, and record what was drafted from rows."""
+        ledger.domains = {column.name: column.provenance for column in schema}
+        measured = self._to_buy(schema)
+        for name in schema.drafted:
+            reason = Reason.DRAFTED_KIND if name in measured else Reason.DRAFTED_DOMAIN
+            ledger.record_unprotected("domain", name, reason)
+        for left in schema.left_out:
+            if left.provenance == "drafted":
+                ledger.record_unprotected("domain", left.name, Reason.DRAFTED_LEFT_OUT)
+        if schema.person is not None and schema.person_provenance == "drafted":
+            what = f"max_rows of {schema.person}"
+            ledger.record_unprotected("domain", what, Reason.DRAFTED_PEOPLE)
 
     def _check_reserved(self) -> None:
         """Refuse a fit that a release ledger would not count, before a row is looked at.
@@ -480,11 +507,10 @@ class Generator(Settings, ABC):
         )
         if self._card is None:
             return own
-        card = Card.from_dict(self._card)
-        wrong = card.differences(own)
+        wrong = self._card.differences(own)
         if wrong:
             raise ArtefactError(f"the model's card does not belong to it: {wrong[0]}; see verify")
-        return card
+        return self._card
 
     def _repr_html_(self) -> str:
         """In notebooks: the settings, and the card of a fitted model."""
@@ -545,8 +571,9 @@ def _checked(
     if noisy != header["rows"]:
         raise ArtefactError(f"its rows ({header['rows']:,}) must be the noisy number, {noisy:,}")
     generator.ledger_ = Ledger.from_dict(header["ledger"])
-    generator._card = header.get("card")
-    if generator._card is None:  # older than the card: what made it was not written down
+    if header.get("card") is not None:
+        generator._card = Card.from_dict(header["card"])
+    else:  # older than the card: what made it was not written down
         generator._made_with = {"copula-shirley": str(header.get("copula-shirley"))}
     if sorted(generator.ledger_.domains) != sorted(schema.names):
         raise ArtefactError("its ledger must be about the columns of its schema")

@@ -7,53 +7,56 @@ number; it says that the numbers can be those of a model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.schema import domain
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
 
-#: What stands in every header, and of which type.
-PARTS: dict[str, type] = {
-    "generator": str,
-    "settings": dict,
-    "schema": dict,
-    "columns": list,
-    "dtypes": dict,
-    "rows": int,
-    "ledger": dict,
-    "model": dict,
-}
 #: Rows of the table that a model was fitted to, and of a sample unless another number is asked
 #: for: as numbers, a single column of more would have over 8 GB.
 MOST_ROWS = 10**9
-#: Whole numbers of a transcript are exact as floats, in which models are estimated.
-LARGEST_COUNT = 2**53
 #: Rows drawn from a model that was loaded, to see that it draws.
 TRIAL = 32
 
 
+class Header(Struct):
+    """What stands in every model file."""
+
+    generator: str
+    settings: dict[str, Any]
+    schema: dict[str, Any]
+    columns: list[str]
+    dtypes: dict[str, str]
+    rows: int
+    ledger: dict[str, Any]
+    model: dict[str, Any]
+
+
 def check_header(header: Mapping[str, Any]) -> None:
     """Refuse a header without the parts of a model, or with parts of another type."""
-    for name, kind in PARTS.items():
-        if type(header.get(name)) is not kind:
-            raise ArtefactError(f"its {name} must be a {kind.__name__}")
+    try:
+        msgspec.convert(header, Header)
+    except msgspec.ValidationError as error:
+        raise ArtefactError(f"its header is not readable: {error}") from None
     if not 0 <= header["rows"] <= MOST_ROWS:
         raise ArtefactError(f"its rows ({header['rows']}) must be 0 to {MOST_ROWS:,}")
     if "random_state" in header["settings"]:
         raise ArtefactError("its settings must not hold a seed")
 
 
-def check_columns(schema: Schema, columns: list[Any], dtypes: Mapping[str, Any]) -> None:
+def check_columns(schema: Schema, columns: list[str], dtypes: Mapping[str, str]) -> None:
     """Refuse columns that are not those of the schema, and dtypes that cannot store them."""
-    if not texts(columns) or sorted(columns) != sorted(schema.names + schema.ids):
+    if sorted(columns) != sorted(schema.names + schema.ids):
         raise ArtefactError("its columns must be those of its schema")
-    if sorted(dtypes) != sorted(schema.names) or not texts(dtypes.values()):
+    if sorted(dtypes) != sorted(schema.names):
         raise ArtefactError("its dtypes must be those of its columns")
     for column in schema:
         cells = column.domain.cells()
@@ -70,11 +73,6 @@ def check_draws(rows: pd.DataFrame, schema: Schema) -> None:
             raise ArtefactError(f"it draws values outside the domain of {column.name!r}")
 
 
-def texts(values: Iterable[Any]) -> bool:
-    """Whether all values are texts."""
-    return all(isinstance(value, str) for value in values)
-
-
 def floats(array: Any, shape: tuple[int, ...] | None = None) -> FloatArray:
     """An array of a model, if it holds floats and has the shape that it must have."""
     if not isinstance(array, np.ndarray) or array.dtype != np.float64:
@@ -84,13 +82,3 @@ def floats(array: Any, shape: tuple[int, ...] | None = None) -> FloatArray:
     if np.isnan(array).any() or np.isposinf(array).any():
         raise ArtefactError("an array must hold numbers only")
     return array
-
-
-def counts(values: Any, shape: tuple[int, ...]) -> bool:
-    """Whether an array holds whole numbers, of this shape and of a size that can be."""
-    return (
-        isinstance(values, np.ndarray)
-        and values.dtype == np.int64
-        and values.shape == shape
-        and bool(np.all((values <= LARGEST_COUNT) & (values >= -LARGEST_COUNT)))
-    )

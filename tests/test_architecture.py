@@ -36,10 +36,7 @@ ROOMS = (
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 PACKAGES = ("copula_shirley", "baselines", "evaluation", "experiments")
 #: Imports against the order that are still to be mended.
-DEBTS: set[tuple[str, str]] = {
-    ("private_vine", "publish"),
-    ("measure", "restoring"),
-}
+DEBTS: set[tuple[str, str]] = set()
 
 
 def sources() -> list[tuple[str, Path]]:

@@ -6,10 +6,11 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from copula_shirley.errors import ArtefactError
-from copula_shirley.files.texts import all_texts, odd_character
+from copula_shirley.files.texts import all_texts, odd_character, shown
 
 #: JSON within JSON; ours has 6 levels.
 DEEPEST = 50
@@ -104,11 +105,32 @@ def close(one: Any, other: Any) -> bool:
     >>> close({"a": [1.0]}, {"a": (1.0000000001,)}), close(True, 1)
     (True, False)
     """
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(close(one[k], other[k]) for k in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(close, one, other))
-    numbers = [isinstance(v, int | float) and not isinstance(v, bool) for v in (one, other)]
-    if all(numbers) and isinstance(one, float) | isinstance(other, float):
-        return math.isclose(one, other, rel_tol=ROUNDING)
-    return type(one) is type(other) and bool(one == other)
+    return not any(differences(one, other, ""))
+
+
+def differences(said: Any, true: Any, place: str) -> Iterator[str]:
+    """Where a value of JSON is another one than it must be, but for the last digits of floats.
+
+    Examples
+    --------
+    >>> list(differences({"a": [1, 2], "b": 0}, {"a": [1, 3]}, "card"))
+    ["card: 'b' is no part of it", 'card.a[1] is 2, and must be 3']
+    """
+    if isinstance(said, dict) and isinstance(true, dict):
+        yield from (f"{place}: {name!r} is no part of it" for name in said if name not in true)
+        yield from (f"{place}: {name!r} is missing" for name in true if name not in said)
+        for name in [name for name in true if name in said]:
+            yield from differences(said[name], true[name], f"{place}.{name}")
+    elif isinstance(said, list | tuple) and isinstance(true, list | tuple):
+        if len(said) != len(true):
+            yield f"{place} has {len(said)} entries, and must have {len(true)}"
+        for i, (one, other) in enumerate(zip(said, true, strict=False)):
+            yield from differences(one, other, f"{place}[{i}]")
+    else:
+        numbers = [isinstance(v, int | float) and not isinstance(v, bool) for v in (said, true)]
+        if all(numbers) and isinstance(said, float) | isinstance(true, float):
+            same = math.isclose(said, true, rel_tol=ROUNDING)
+        else:
+            same = type(said) is type(true) and bool(said == true)
+        if not same:
+            yield f"{place} is {shown(said)}, and must be {shown(true)}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import scipy
 
 from copula_shirley.measure.queries import Best, Choice, Discovery, Query
-from copula_shirley.privacy.ledger import Budget, Sensitivity
+from copula_shirley.privacy.ledger import ALL_ROWS, Budget, Ledger, Reason, Sensitivity
 from copula_shirley.privacy.zcdp import rho_of
 
 #: Chance that noise alone is taken for rows anywhere in a stage.
@@ -60,6 +60,15 @@ class Calibration:
             mechanism = "exponential"
         failing = self.failure_probability if isinstance(query, Discovery) else 0.0
         return Price(mechanism, query.share * self.total, failing)
+
+    def charge(self, ledger: Ledger, query: Query, part: str = ALL_ROWS) -> None:
+        """Charge a query to a ledger, or record it as unprotected where there is no noise."""
+        if self.budget is None:
+            ledger.record_unprotected(query.stage, query.in_words, Reason.NOISE_OFF, part)
+            return
+        price = self.price(query)
+        charge = ledger.charge_rho if ledger.zcdp else ledger.charge
+        charge(query.stage, query.in_words, price.mechanism, price.cost, price.delta, part)
 
     def scale(self, share: float, count: int, *, distances: bool = False) -> float:
         """Parameter of the noise when ``count`` tables (or distances) cost ``share`` together."""

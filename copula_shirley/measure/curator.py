@@ -45,7 +45,7 @@ from copula_shirley.measure.queries import (
     Tables,
 )
 from copula_shirley.measure.transcript import Answer, Transcript
-from copula_shirley.privacy.ledger import ALL_ROWS, Ledger, Reason
+from copula_shirley.privacy.ledger import ALL_ROWS, Ledger
 from copula_shirley.privacy.noise import Integers, NoiseSource
 from copula_shirley.rows.rows import ABSENT, LabelMap
 
@@ -98,13 +98,7 @@ class Curator:
         return answer
 
     def _charge(self, query: Query) -> None:
-        stage, what = query.stage, query.in_words
-        if self.calibration.budget is None:
-            self._ledger.record_unprotected(stage, what, Reason.NOISE_OFF, self._part)
-            return
-        price = self.calibration.price(query)
-        charge = self._ledger.charge_rho if self._ledger.zcdp else self._ledger.charge
-        charge(stage, what, price.mechanism, price.cost, price.delta, self._part)
+        self.calibration.charge(self._ledger, query, self._part)
 
     def _answer(self, query: Query) -> Answer:
         known, share = self.calibration, query.share

@@ -1,7 +1,7 @@
 """Every noisy answer about the rows, and how an algorithm is driven by answers.
 
-``run`` drives an algorithm; ``replay`` drives it with the answers of a transcript, which gives the
-same model bit for bit.
+``run`` drives an algorithm with the answers of a curator, or with those of a transcript
+(``Replay``), which give the same model bit for bit and the same ledger.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.files.archive import MOST_MEMBERS
-from copula_shirley.measure.queries import Choice, Discovery, Queries, Query, Tables
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.queries import (
+    Choice,
+    Discovery,
+    Distances,
+    Queries,
+    Query,
+    Tables,
+)
+from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import Integers
 
 T = TypeVar("T")
@@ -114,21 +123,20 @@ def run(asking: Queries[T], answerer: Answerer) -> T:
         return result
 
 
-def replay(asking: Queries[T], transcript: Transcript, start: int = 0) -> tuple[T, int]:
-    """Drive an algorithm with the answers of a transcript; no row is needed.
-
-    Returns its result and the position of the first answer that it did not ask for.
-    """
-    replayed = Replay(transcript, start)
-    return run(asking, replayed), replayed.position
-
-
 @dataclass
 class Replay:
-    """Answers queries with those of a transcript, in order, each of which must fit."""
+    """Answers queries with those of a transcript, in order, each charged to a ledger.
+
+    An answer that does not fit its query, or states another noise than the query is priced for, is
+    an ``ArtefactError``.
+    """
 
     transcript: Transcript
+    calibration: Calibration
+    ledger: Ledger
     position: int = 0
+    #: Queries for tables, and their answers.
+    tables: list[tuple[Tables, Answer]] = field(default_factory=list)
 
     def answer(self, query: Query) -> Answer:
         if self.position == len(self.transcript.answers):
@@ -147,7 +155,27 @@ class Replay:
             raise ArtefactError(
                 f"an answer of the transcript does not fit its query ({query.stage})"
             )
+        self._check_noise(query, answer)
+        self.calibration.charge(self.ledger, query)
+        if isinstance(query, Tables):
+            self.tables.append((query, answer))
         return answer
+
+    def _check_noise(self, query: Query, answer: Answer) -> None:
+        implied = 0.0
+        if not isinstance(query, Choice):
+            count, distances = len(query.cell_maps), isinstance(query, Distances)
+            implied = self.calibration.sigma(query.share, count, distances=distances)
+        if not math.isclose(answer.sigma, implied, rel_tol=1e-9):
+            raise ArtefactError(
+                f"the noise of an answer ({query.stage}: {answer.sigma:.6g}) is not the "
+                f"{implied:.6g} that its cost implies"
+            )
+
+    def check_end(self) -> None:
+        """Refuse answers that nobody asked for."""
+        if self.position < len(self.transcript.answers):
+            raise ArtefactError("the transcript goes on after the model is complete")
 
 
 def _fits(query: Query, answer: Answer) -> bool:

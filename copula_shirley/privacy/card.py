@@ -15,10 +15,10 @@ from importlib.metadata import version
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from copula_shirley.errors import ArtefactError
-from copula_shirley.files.plain_json import canonical, close, sha256_of
+from copula_shirley.files.plain_json import canonical, close, differences, sha256_of
 from copula_shirley.privacy.card_words import Bound, Words, meaning_of, randomness_of, words_of
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.schema.schema import Column, Schema
@@ -155,21 +155,20 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         ]
 
     def contradictions(self) -> list[str]:
-        """What does not follow from the card's own ledger."""
+        """What does not follow from the entries of the card's own ledger."""
         ledger = Ledger.from_dict(self.ledger)
         derived = _derived(ledger, self.generator)
-        own, true = self.to_dict(), msgspec.to_builtins(derived)
-        found = [
-            f"the card's {name} does not follow from its ledger"
-            for name in ("randomness", "meaning")
-            if not close(own[name], true[name])
-        ]
+        found = self.unlike(structs.replace(self, ledger=ledger.to_dict(), **derived))
         if ledger.domains != {c.name: c.domain for c in self.columns}:
             found.append("the card's domains are not those of its ledger")
-        if self.words != derived["words"]:
-            by = self.versions.get("copula-shirley")
-            other = "" if by == version("copula-shirley") else f", or version {by} had other words"
-            found.append(f"the card's words are not what its ledger says{other}")
+        return found
+
+    def unlike(self, true: Card) -> list[str]:
+        """All that this card says otherwise than the true one, words included."""
+        found = list(differences(self.to_dict(), true.to_dict(), "card"))
+        by = self.versions.get("copula-shirley")
+        if self.words != true.words and by != version("copula-shirley"):
+            found.append(f"the card's words are not those of this version, or {by} had others")
         return found
 
 

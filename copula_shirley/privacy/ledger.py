@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -362,17 +362,26 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
                 "or fit again, which spends again"
             )
         try:
-            ledger = msgspec.convert({name: entry[name] for name in FIELDS}, cls)
-        except msgspec.ValidationError as error:
+            said = msgspec.convert({name: entry[name] for name in FIELDS}, cls)
+        except (KeyError, msgspec.ValidationError) as error:
             raise SettingError(f"the ledger cannot be read: {error}") from None
-        splits, ledger.partitions = ledger.partitions, ()
-        for split in splits:
-            ledger.partition(split.parts, whole=split.whole, by_value=split.by_value)
-        for rows in [spend.rows for spend in ledger.spends] + [u.rows for u in ledger.unprotected]:
-            ledger._check_rows(rows)
-        if not all(map(math.isfinite, asdict(ledger.spent).values())):
-            raise SettingError("the spends of the ledger must have a finite sum")
+        ledger = replace(said, partitions=(), spends=(), unprotected=())
+        ledger.repeat(said)
         return ledger
+
+    def repeat(self, said: Ledger) -> None:
+        """Write down what another ledger says; each spend is charged anew and may be refused."""
+        for split in said.partitions:
+            self.partition(split.parts, whole=split.whole, by_value=split.by_value)
+        for spend in said.spends:
+            texts = spend.stage, spend.what, spend.mechanism
+            if self.zcdp:
+                self.charge_rho(*texts, spend.rho, spend.delta, spend.rows)
+            else:
+                self.charge(*texts, spend.epsilon, spend.delta, spend.rows)
+        for use in said.unprotected:
+            self._check_rows(use.rows)
+        self.unprotected += said.unprotected
 
     # -- for people ----------------------------------------------------------------
 

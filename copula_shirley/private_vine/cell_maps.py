@@ -5,6 +5,7 @@ Only the curator applies them to rows; docs/private_vine.md, lemma 1, is about t
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,6 +38,11 @@ class GroupKey:
     def shape(self) -> tuple[int, ...]:
         return tuple(int(groups.max()) + 1 for groups in self.groups)
 
+    @property
+    def axes(self) -> dict[Hashable, NDArray[np.intp]]:
+        """The group of each declared cell, by column."""
+        return dict(zip(self.names, self.groups, strict=True))
+
     def cells(self, chunk: Chunk) -> NDArray[np.intp]:
         cell = np.zeros(len(chunk), dtype=np.intp)
         for name, groups, size in zip(self.names, self.groups, self.shape, strict=True):
@@ -64,6 +70,12 @@ class InnovationKey:
     @property
     def shape(self) -> tuple[int, ...]:
         return self.grid, self.grid
+
+    @property
+    def axes(self) -> dict[Hashable, NDArray[np.intp]]:
+        """u(variable | given) on the same grid is the same function of a row in every table."""
+        even = np.arange(self.grid)
+        return {(v, self.given, self.grid): even for v in (self.partner, self.child)}
 
     def cells(self, chunk: Chunk) -> NDArray[np.intp]:
         # what is known of the rows grows with the trees

@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingError
-from copula_shirley.generator import Generator, Progress, RandomState, silent
+from copula_shirley.generator import Generator, Progress, RandomState, Rebuilt, silent
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.transcript import Transcript, replay, run
+from copula_shirley.measure.evidence import noise_faults
+from copula_shirley.measure.transcript import Replay, Transcript, run
 from copula_shirley.privacy.budget import NEIGHBOURS, Budget, check_epsilon, histogram_sensitivity
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.private_vine.domain import (
@@ -290,22 +291,29 @@ class PrivateVine(Generator):
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Learn again from the transcript: the same model, bit for bit."""
         self._pool_seed, self._stored = int(state["pool_seed"]), dict(state["stored"])
-        transcript = Transcript.restored(state["queries"], arrays)
-        domain = learn_domain(self._stored, self.target, self._noise(self.schema_))
-        columns, start = replay(domain, transcript)
+        self.transcript_ = Transcript.restored(state["queries"], arrays)
+        self._model, _ = self._replayed(self._open_ledger(self.schema_))
+
+    def _replayed(self, ledger: Ledger) -> tuple[FittedVine, Replay]:
+        """What the transcript teaches once more, each answer charged to this ledger."""
+        noise = self._noise(self.schema_)
+        answers = Replay(self.transcript_, noise, ledger)
+        columns = run(learn_domain(self._stored, self.target, noise), answers)
         if _with_columns(self.schema_, columns) != self.schema_:
             raise ArtefactError("the schema is not the one of the transcript")
-        problem = self.problem(self.schema_, self._pool_seed)
-        self._model, end = replay(learn(problem, silent), transcript, start)
-        if end != len(transcript.answers):
-            raise ArtefactError("the transcript goes on after the model is complete")
-        self.transcript_ = transcript
+        self._state_domain(ledger, self.schema_)
+        model = run(learn(self.problem(self.schema_, self._pool_seed), silent), answers)
+        answers.check_end()
+        return model, answers
 
-    def _evidence(self) -> tuple[list[str], float | None]:
-        """Ledger against transcript, transcript against the algorithm, and the noise that shows."""
-        from copula_shirley.publish.transcript_check import evidence  # noqa: PLC0415  (a circle)
-
-        return evidence(self)
+    def rebuilt(self) -> Rebuilt:
+        """The ledger by replay, and the noise that sub-totals of the tables show."""
+        ledger = self._open_ledger(self.schema_)
+        _, answers = self._replayed(ledger)
+        if ledger.budget is None:
+            return Rebuilt(ledger)
+        ledger.noise = self.ledger_.noise
+        return Rebuilt(ledger, *noise_faults(answers.tables, gaussian=ledger.zcdp))
 
     def plan(self, schema: Schema, n: int) -> Plan:
         """What a fit to n rows would ask, cost and be worth; no row is read.

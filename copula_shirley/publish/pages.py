@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.files.archive import LARGEST_HEADER
@@ -23,12 +23,12 @@ START, END = '<script type="application/json" id="card">', "</script>"
 
 
 class AboutFile(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a card says of the file that it lies beside."""
+    """What a card says of the file that it lies beside: nothing that could be a promise."""
 
-    name: str
-    sha256: str
+    name: Annotated[str, Meta(max_length=255)]
+    sha256: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
     #: The condition under which the rows of a table were drawn.
-    given: str | None = None
+    given: Annotated[str, Meta(pattern="=")] | None = None
 
 
 class Page(Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,7 +36,8 @@ class Page(Struct, frozen=True, forbid_unknown_fields=True):
 
     card: Any
     file: AboutFile | None
-    made: str | None
+    #: Date and time, in UTC.
+    made: Annotated[str, Meta(pattern=r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00\Z")] | None
 
 
 def write_page(
@@ -66,11 +67,12 @@ def read_page(path: Path) -> tuple[Page, bytes]:
     try:
         text = content.decode("utf-8")
         start = text.index(START) + len(START)
-        return msgspec.convert(parse_json(text[start : text.index(END, start)].encode()), Page), (
-            content
-        )
+        said = parse_json(text[start : text.index(END, start)].encode())
+        return msgspec.convert(said, Page), content
     except ArtefactError as error:
         raise ArtefactError(f"card {where} is damaged: {error}") from None
+    except msgspec.ValidationError as error:
+        raise ArtefactError(f"{where} is no privacy card of this project: {error}") from None
     except (ValueError, RecursionError):
         raise ArtefactError(f"{where} is no privacy card of this project") from None
 

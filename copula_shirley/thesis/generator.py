@@ -32,7 +32,7 @@ import pyvinecopulib as pv
 from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError, PrivacyWarning, SettingError
-from copula_shirley.generator import Generator, Progress, RandomState
+from copula_shirley.generator import Generator, Progress, RandomState, Rebuilt
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Tables
 from copula_shirley.privacy.budget import Budget, NeighbourName, check_epsilon
@@ -381,20 +381,23 @@ class CopulaShirley(Generator):
             drawn = rng.choice(len(shares), size=len(open_rows), p=shares / shares.sum())
             values[open_rows] = self._codings[column.name].decode(np.eye(len(shares))[drawn])
 
-    def _evidence(self) -> tuple[list[str], float | None]:
+    def rebuilt(self) -> Rebuilt:
         """The vine is always unprotected, and by the thesis' accounting so are the bins.
 
-        What is kept are shares of noisy counts, which show nothing of their noise.
+        What the model holds are shares of noisy counts, which show nothing of their noise.
         """
         needed = [
-            (Reason.RAW_RANKS, "pseudo-observations"),
-            (Reason.STORAGE, "dtypes and number of rows"),
+            ("vine", Reason.RAW_RANKS, "pseudo-observations"),
+            ("output", Reason.STORAGE, "dtypes and number of rows"),
         ]
         if not self._honest:
-            needed += [(Reason.DISTINCT_VALUES, name) for name in self.schema_.names]
-        named = {(use.reason, use.what) for use in self.ledger_.unprotected}
-        missing = [what for reason, what in needed if (reason, what) not in named]
-        return [f"the ledger does not call {what} unprotected" for what in missing], None
+            needed += [("bins", Reason.DISTINCT_VALUES, name) for name in self.schema_.names]
+        again = super().rebuilt()
+        named = {(use.reason, use.what) for use in again.ledger.unprotected}
+        for stage, reason, what in needed:
+            if (reason, what) not in named:
+                again.ledger.record_unprotected(stage, what, reason)
+        return again
 
     # -- saving and looking ------------------------------------------------------
 

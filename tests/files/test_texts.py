@@ -199,7 +199,7 @@ def test_every_command_prints_what_is_allowed_in_lines_of_its_own(tmp_path: Path
     (tmp_path / "s.yaml").write_text(declared, encoding="utf-8")
     fit = "fit t.parquet --schema s.yaml -q --epsilon 50 --seed 0 -o"
     for words in (
-        "schema t.parquet",
+        "draft t.parquet",
         "plan s.yaml -n 200",
         f"{fit} m.shirley",
         "inspect m.shirley --plot m.png",

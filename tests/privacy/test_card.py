@@ -188,7 +188,7 @@ def parsed(page: str, path: Path) -> Page:
 
 
 def test_names_are_text_and_nothing_else(tmp_path: Path) -> None:
-    page = page_of(evil_card(EVIL), {"name": EVIL, "sha256": "0" * 64}, "now")
+    page = page_of(evil_card(EVIL), {"name": EVIL, "sha256": "0" * 64}, "2026-01-01T00:00:00+00:00")
     assert page.count("<script") == 1 and page.count("</script>") == 1
     assert "<img" not in page and "49" not in re.sub(r"\d{3,}|[0-9a-f]{64}", "", page)
     data = parsed(page, tmp_path / "c.html")

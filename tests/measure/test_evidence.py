@@ -14,7 +14,11 @@ from card_models import SCHEMA, fitted, rows
 
 from copula_shirley import Column, PrivateVine, Schema
 from copula_shirley.measure.curator import Curator
+from copula_shirley.measure.evidence import noise_faults
+from copula_shirley.measure.queries import Query, Tables
+from copula_shirley.measure.transcript import Answer
 from copula_shirley.privacy.noise import Integers
+from copula_shirley.private_vine.cell_maps import GroupKey
 from copula_shirley.publish.verify import verify_file
 
 Noisy = Callable[[Curator, Integers, float], Integers]
@@ -82,7 +86,7 @@ def verified(
     """Faults of a model whose answers were made with another noise than its ledger says."""
     table, schema = made(columns, 2000, 1, sizes)
     monkeypatch.setattr(Curator, "_noisy", how)
-    PrivateVine(1.0, **settings).fit(table, schema).save(folder / "m")
+    PrivateVine(1.0, random_state=0, **settings).fit(table, schema).save(folder / "m")
     monkeypatch.setattr(Curator, "_noisy", TRUE)
     return verify_file(folder / "m").faults
 
@@ -140,6 +144,30 @@ def test_how_small_a_noise_shows_is_said(tmp_path: Path) -> None:
     assert "shows its noise" in " ".join(verify_file(tmp_path / "few").not_shown)
 
 
+def made_answers(stated: float, seed: int, tables: int = 8) -> list[tuple[Query, Answer]]:
+    """Tables of 20 cells and 1,000 rows with noise of 30, said to be ``stated``.
+
+    All are of other columns, so that they have nothing in common but the number of rows.
+    """
+    rng = np.random.default_rng(seed)
+    asked: list[tuple[Query, Answer]] = []
+    for i in range(tables):
+        counts = rng.multinomial(1000, np.full(20, 0.05)) + np.rint(rng.normal(0, 30, 20))
+        query = Tables("margins", [GroupKey((f"c{i}",), (np.arange(20),))], 0.1)
+        asked.append((query, Answer([counts.astype(np.int64)], stated)))
+    return asked
+
+
+def test_the_noise_of_totals() -> None:
+    """Each of 300 true transcripts is suspected with a chance of 1e-9."""
+    for seed in range(300):
+        assert noise_faults(made_answers(30.0, seed), gaussian=True)[0] == []
+    for seed in range(30):
+        assert noise_faults(made_answers(1500.0, seed), gaussian=True)[0] != []
+        assert noise_faults(made_answers(2.0, seed), gaussian=True)[0] != []
+        assert noise_faults(made_answers(600.0, seed, tables=16), gaussian=True)[0] != []
+
+
 @pytest.mark.slow
 def test_true_models_are_not_suspected() -> None:
     """None of 200 fits is suspected; in more than 150 noise of a tenth would have shown."""
@@ -162,8 +190,10 @@ def test_true_models_are_not_suspected() -> None:
         elif rng.random() < 0.2:
             declared = Schema(schema.columns, person="who", max_rows=4)
             table["who"] = np.arange(len(table)) // 3
-        faults, least = PrivateVine(**settings).fit(table, declared)._evidence()
-        assert faults == [], (seed, settings)
-        shown.append(least or 0.0)
+        model = PrivateVine(**settings).fit(table, declared)
+        again = model.rebuilt()
+        assert again.noise_faults == [], (seed, settings)
+        assert again.ledger.to_dict() == model.ledger_.to_dict(), (seed, settings)
+        shown.append(again.noise_shown or 0.0)
     assert sum(least > 0.1 for least in shown) > 150
     assert math.isfinite(max(shown)) and max(shown) < 1
