@@ -1,8 +1,7 @@
 """Our figures against those of an outside judge, SDMetrics, in an environment of its own.
 
 Run it with ``python -m copula_shirley.experiments.benchmarks.judge [--only adult|compas|randhie]``;
-it needs
-``python3.11`` and ends with 1 if a difference is left unexplained.
+it needs ``python3.11`` and ends with 1 if a difference is left unexplained.
 
 Both judge the same tables: the test rows of the first fold against PrivBayes at epsilon 1, and
 against uniform rows, which hold what real rows do not. Ours are the figures behind ``evaluate``:
@@ -34,12 +33,14 @@ import json
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from rich.console import Console
+from rich.table import Table
 
 from copula_shirley import Generator, PrivacyWarning
 from copula_shirley.baselines import PrivBayes, Uniform
@@ -53,7 +54,7 @@ from copula_shirley.experiments.folds import first_fold
 from copula_shirley.experiments.generators.environments import PeerError, environment
 from copula_shirley.experiments.generators.launch import launch
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.schema import Schema
 
 SETS = ("adult", "compas", "randhie")
 #: The judge: what runs in its environment, what is installed there, for which Python.
@@ -72,27 +73,18 @@ ROUNDING = 1e-12
 Groups = Sequence[tuple[str, ...]]
 
 
-def generators() -> dict[str, Generator]:
-    """What draws the tables to judge."""
-    return {"privbayes": PrivBayes(1.0, random_state=0), "uniform": Uniform(random_state=0)}
-
-
 def groups_of(schema: Schema) -> dict[str, Groups]:
     """The columns or pairs that each figure is computed for."""
     numeric = [c.name for c in schema if c.is_number]
-    listed = [c.name for c in schema if _has_cells(c)]
+    # each value has a cell of its own in our binning
+    few = {c.name for c in schema if c.is_whole and c.maximum - c.minimum < BINS}
+    listed = [c.name for c in schema if c.is_listed or c.name in few]
     return {
         "ks": list(combinations(numeric, 1)),
         "spearman": list(combinations(numeric, 2)),
         "tvd1": list(combinations(listed, 1)),
         "tvd2": list(combinations(listed, 2)),
     }
-
-
-def _has_cells(column: Column) -> bool:
-    """Whether each value has a cell of its own in our binning."""
-    few = column.is_whole and column.maximum - column.minimum < BINS
-    return column.is_listed or few
 
 
 # -- three ways to the same figures --------------------------------------------
@@ -135,18 +127,17 @@ def their_figures(
     }
 
 
-def _known(numbers: Numbers, group: tuple[str, ...]) -> Numbers:
-    """Columns without the rows in which one of them is missing."""
-    known = np.all([np.isfinite(numbers[name]) for name in group], axis=0)
-    return {name: numbers[name][known] for name in group}
-
-
-def _ks_their_way(real: Numbers, synthetic: Numbers, group: tuple[str, ...]) -> float:
-    return ks_per_column(_known(real, group), _known(synthetic, group))[group[0]]
-
-
-def _spearman_their_way(real: Numbers, synthetic: Numbers, group: tuple[str, ...]) -> float:
-    return float(spearman_gaps(_known(real, group), _known(synthetic, group))[0, 1])
+def their_way(figure: str, real: Numbers, synthetic: Numbers, group: tuple[str, ...]) -> float:
+    """Our figure by their rules, with our code."""
+    if figure.startswith("tvd"):
+        return _tvd_their_way(real, synthetic, group)
+    known = []
+    for numbers in (real, synthetic):  # rows in which none of the columns is missing
+        rows = np.all([np.isfinite(numbers[name]) for name in group], axis=0)
+        known.append({name: numbers[name][rows] for name in group})
+    if figure == "ks":
+        return ks_per_column(*known)[group[0]]
+    return float(spearman_gaps(*known)[0, 1])
 
 
 def _tvd_their_way(real: Numbers, synthetic: Numbers, group: tuple[str, ...]) -> float:
@@ -161,22 +152,14 @@ def _tvd_their_way(real: Numbers, synthetic: Numbers, group: tuple[str, ...]) ->
     return float(np.abs(counts[0] / counts[0].sum() - counts[1] / m).sum() / 2)
 
 
-THEIR_WAY: dict[str, Callable[[Numbers, Numbers, tuple[str, ...]], float]] = {
-    "ks": _ks_their_way,
-    "spearman": _spearman_their_way,
-    "tvd1": _tvd_their_way,
-    "tvd2": _tvd_their_way,
-}
-
-
 # -- the table -----------------------------------------------------------------
 
-LINE = "{:<8} {:<10} {:<9} {:>4} {:>8} {:>9} {:>9} {:>8} {:<26} {:>8}"
+HEADS = ("set", "synthetic", "figure", "n", "unscored", "ours", "theirs", "largest")
 
 
-def judge(dataset: Dataset, label: str, generator: Generator) -> bool:
-    """Print the lines of one synthetic table; whether all differences are explained."""
-    schema = dataset.schema
+def judge(dataset: Dataset, generator: Generator, table: Table) -> bool:
+    """Add the lines of one synthetic table; whether all differences are explained."""
+    schema, label = dataset.schema, type(generator).__name__
     fold = first_fold(dataset)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
@@ -190,25 +173,15 @@ def judge(dataset: Dataset, label: str, generator: Generator) -> bool:
     worst = 0.0
     for figure, some in groups.items():
         scored = np.isfinite(theirs[figure])
-        their_way = np.array([THEIR_WAY[figure](real, made, group) for group in some])
+        found = np.array([their_way(figure, real, made, group) for group in some])
         gaps = np.where(scored, np.abs(ours[figure] - theirs[figure]), 0.0)
-        left = np.where(scored, np.abs(their_way - theirs[figure]), 0.0).max()
+        left = float(np.where(scored, np.abs(found - theirs[figure]), 0.0).max())
         means = (f"{values[scored].mean():.6f}" for values in (ours[figure], theirs[figure]))
         where = pair(*some[int(gaps.argmax())]) if gaps.max() > ROUNDING else "rounding"
-        sizes = (len(some), int(np.sum(~scored)))
-        print(
-            LINE.format(
-                dataset.name,
-                label,
-                figure,
-                *sizes,
-                *means,
-                f"{gaps.max():.1e}",
-                where,
-                f"{left:.1e}",
-            )
-        )
-        worst = max(worst, float(left))
+        sizes = str(len(some)), str(np.sum(~scored))
+        largest = f"{gaps.max():.1e}"
+        table.add_row(dataset.name, label, figure, *sizes, *means, largest, where, f"{left:.1e}")
+        worst = max(worst, left)
     return worst <= ROUNDING
 
 
@@ -217,17 +190,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=SETS)
     only = parser.parse_args().only
-    heads = ("n", "unscored", "ours", "theirs", "largest", "difference, where", "left")
-    print(LINE.format("set", "synthetic", "figure", *heads))
+    table = Table(*HEADS, "difference, where", "left")
     explained = True
-    for name in SETS:
-        if only in (None, name):
-            for label, generator in generators().items():
-                try:
-                    explained &= judge(load_dataset(name), label, generator)
-                except PeerError as error:
-                    sys.exit(f"no judge: {error}")
-    print("\nWhy they differ:", str(__doc__).partition("Why they differ:\n")[2].rstrip(), sep="\n")
+    for name in [only] if only else SETS:
+        for generator in (PrivBayes(1.0, random_state=0), Uniform(random_state=0)):
+            try:
+                explained &= judge(load_dataset(name), generator, table)
+            except PeerError as error:
+                sys.exit(f"no judge: {error}")
+    Console(width=140).print(table)
+    print("Why they differ:", str(__doc__).partition("Why they differ:\n")[2].rstrip(), sep="\n")
     sys.exit(not explained)
 
 

@@ -1,11 +1,10 @@
 """Means of a benchmark, and what others get over what ours gets.
 
 Run it with ``python -m copula_shirley.experiments.benchmarks.ratios RESULTS_CSV [--ours
-PrivateVine]
-[--metrics tvd2,ks,fit_seconds]``. The file is what ``experiments.run.store.tidy`` gives. A ratio is
-above 1 where ours is better, whichever way is better for a metric, and compares means over the
-folds and seeds that both have. A variant is part of a generator's name. What ran at no epsilon that
-ours has, such as ``real``, has no ratio.
+PrivateVine] [--metrics tvd2,ks,fit_seconds]``. The file is what ``experiments.run.store.tidy``
+gives. A ratio is above 1 where ours is better, whichever way is better for a metric, and compares
+means over the folds and seeds that both have. A variant is part of a generator's name. What ran at
+no epsilon that ours has, such as ``real``, has no ratio.
 """
 
 from __future__ import annotations
