@@ -261,7 +261,7 @@ class PrivateVine(Generator):
     ) -> dict[str, FloatArray]:
         wanted = conditions(given, self.schema_)
         names = self._model.names
-        cells = {names.index(name): condition.cells for name, condition in wanted.items()}
+        cells = {names.index(name): condition for name, condition in wanted.items()}
         return self._model.sample(n, rng, cells)
 
     def _size_to_keep(self, rows: int) -> int:

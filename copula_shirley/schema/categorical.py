@@ -20,6 +20,8 @@ OTHER = "other"
 CATEGORY = {"type": ["string", "number", "boolean"]}
 #: How long a scale may be that a draft copies.
 FEW = 20
+#: Dtypes of a list of one type, without and with missing values.
+DTYPES = {int: ("int64", "Int64"), bool: ("bool", "boolean"), str: (TEXT, TEXT)}
 
 
 class Listed(Kind):
@@ -56,14 +58,18 @@ class Listed(Kind):
             rule += f"; a fit with on_unknown='clip' counts it as {self.column.other!r}"
         return [(positions(self.categories, series) == -2, rule)]
 
-    def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
-        return np.zeros(len(series), dtype=bool)
-
     def clipped(self, series: pd.Series) -> pd.Series:
         if self.column.other is None:
             return series
         unknown = positions(self.categories, series) == -2
         return series.astype(object).where(~unknown, self.column.other) if unknown.any() else series
+
+    @property
+    def private_storage(self) -> str:
+        types = {type(category) for category in self.categories}
+        if len(types) == 1 and types <= {*DTYPES}:
+            return DTYPES[types.pop()][self.column.missing]
+        return "float64" if types <= {int, float} else "object"
 
     def typed(self, text: str) -> Any:
         listed = {str(category).lower(): category for category in self.categories}
@@ -74,9 +80,9 @@ class Listed(Kind):
     def number_range(self) -> tuple[float, float]:
         return 0.0, float(len(self.categories) - 1)
 
-    def known_cells(self) -> tuple[FloatArray, FloatArray, float]:
+    def known_cells(self) -> tuple[FloatArray, FloatArray]:
         first = np.arange(len(self.categories), dtype=float)
-        return first, first, 1.0
+        return first, first
 
     def most_cells(self) -> int:
         return 0 if self.column.open else len(self.categories) + self.column.missing
@@ -92,24 +98,7 @@ class Categorical(Listed):
     }
     types = (str, int, float, np.generic)
     may_identify = True
-    lacking = "categories"
     least: ClassVar[dict[str, Any]] = {"categories": ("(other)",)}
-
-    @property
-    def is_ordered(self) -> bool:
-        return self.column.ordered
-
-    @property
-    def is_nominal(self) -> bool:
-        return not self.column.ordered
-
-    @property
-    def is_open(self) -> bool:
-        return not self.column.categories
-
-    @property
-    def categories(self) -> tuple[Any, ...]:
-        return self.column.categories
 
     def normalise(self) -> dict[str, Any]:
         error, listed, other = self.column.error, self.categories, self.column.other
@@ -131,13 +120,13 @@ class Categorical(Listed):
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:
         dtype = known.dtype
-        ordered = isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
-        if isinstance(dtype, pd.CategoricalDtype) and ordered and len(dtype.categories) <= FEW:
-            # a scale, written down by somebody
-            return {"categories": tuple(plain(v) for v in dtype.categories), "ordered": True}
+        scale = dtype.categories if isinstance(dtype, pd.CategoricalDtype) else None
+        ordered = isinstance(dtype, pd.CategoricalDtype) and dtype.ordered
+        if scale is not None and ordered and len(scale) <= FEW:  # written down by somebody
+            return {"categories": tuple(map(plain, scale)), "ordered": True}
         listed = {plain(v) for v in identifiers.listed(known)}
-        if isinstance(dtype, pd.CategoricalDtype):
-            values = [v for v in map(plain, dtype.categories) if v in listed]
+        if scale is not None:
+            values = [v for v in map(plain, scale) if v in listed]
         else:
             values = sorted(listed, key=lambda v: (str(type(v)), v))
         other = None if known.isin(list(listed)).all() else OTHER
@@ -147,21 +136,6 @@ class Categorical(Listed):
 
     def stored_as(self, values: pd.Series, dtype: str | None) -> pd.Series:
         return values if dtype == "object" else super().stored_as(values, dtype)
-
-    @property
-    def storage_of_gaps(self) -> str | None:
-        return TEXT if any(isinstance(c, str) for c in self.categories) else None
-
-    @property
-    def private_storage(self) -> str:
-        types, missing = {type(category) for category in self.categories}, self.column.missing
-        if types == {int}:
-            return "Int64" if missing else "int64"
-        if types == {bool}:
-            return "boolean" if missing else "bool"
-        if types in ({float}, {int, float}):
-            return "float64"
-        return TEXT if types == {str} else "object"
 
     def stores(self, dtype: Any) -> bool:
         return True
@@ -183,15 +157,8 @@ class Boolean(Listed):
     """True and false."""
 
     letters = "b"
+    fitting = ("b", "O")
     least: ClassVar[dict[str, Any]] = {}
-
-    @property
-    def is_open(self) -> bool:
-        return False
-
-    @property
-    def is_ordered(self) -> bool:
-        return False
 
     @property
     def categories(self) -> tuple[Any, ...]:
@@ -208,18 +175,6 @@ class Boolean(Listed):
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:
         found = pd.api.types.is_bool_dtype(known.dtype) or all(isinstance(v, bool) for v in known)
         return {} if found else None
-
-    @property
-    def storage_of_gaps(self) -> str | None:
-        return "boolean"
-
-    @property
-    def private_storage(self) -> str:
-        return "boolean" if self.column.missing else "bool"
-
-    def stores(self, dtype: Any) -> bool:
-        gaps = self.column.missing and str(dtype) == "object"
-        return bool(pd.api.types.is_bool_dtype(dtype)) or gaps
 
     def meaning(self, text: str) -> Any:
         found = truth_of(text)

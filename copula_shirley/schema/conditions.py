@@ -25,16 +25,7 @@ class Condition:
     high: float = np.inf
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Numbers ``low`` to ``high`` of a column, and the declared cells that hold them."""
-
-    low: float
-    high: float
-    cells: Condition
-
-
-def conditions(given: Mapping[str, Any], schema: Schema) -> dict[str, Wanted]:
+def conditions(given: Mapping[str, Any], schema: Schema) -> dict[str, Condition]:
     """Conditions as numbers and cells of the declared domain.
 
     A value is one value; a pair (low, high) an interval of an ordered column, both ends
@@ -43,17 +34,12 @@ def conditions(given: Mapping[str, Any], schema: Schema) -> dict[str, Wanted]:
     Examples
     --------
     >>> schema = Schema((Column("age", "integer", minimum=0, maximum=9),))
-    >>> conditions({"age": (3, 5)}, schema)["age"].cells
+    >>> conditions({"age": (3, 5)}, schema)["age"]
     Condition(first=3, last=5, low=3.0, high=5.0)
     """
     if not isinstance(given, Mapping):
         raise SettingError(f"given ({given!r}) must be a mapping from columns to values")
-    wanted = {}
-    for name, value in given.items():
-        if name not in schema.names:
-            raise _unknown(name, schema)
-        wanted[name] = _wanted(schema[name], value)
-    return wanted
+    return {name: _condition(_column(name, schema), value) for name, value in given.items()}
 
 
 def given_from_texts(texts: Sequence[str], schema: Schema) -> dict[str, Any]:
@@ -72,11 +58,16 @@ def given_from_texts(texts: Sequence[str], schema: Schema) -> dict[str, Any]:
             raise SettingError(f"given ({text!r}) must be name=value or name=low..high")
         if name in given:
             raise SettingError(f"given ({name!r}) must be named once")
-        if name not in schema.names:
-            raise _unknown(name, schema)
-        given[name] = _from_text(schema[name], value)
+        given[name] = _from_text(_column(name, schema), value)
     conditions(given, schema)
     return given
+
+
+def _column(name: str, schema: Schema) -> Column:
+    if name not in schema.names:
+        known = ", ".join(schema.names)
+        raise SettingError(f"given ({name!r}) must be a column of the schema: {known}")
+    return schema[name]
 
 
 def _from_text(column: Column, text: str) -> Any:
@@ -89,13 +80,7 @@ def _from_text(column: Column, text: str) -> Any:
     return column.domain.typed(text)
 
 
-def _unknown(name: str, schema: Schema) -> SettingError:
-    return SettingError(
-        f"given ({name!r}) must be a column of the schema: {', '.join(schema.names)}"
-    )
-
-
-def _wanted(column: Column, value: Any) -> Wanted:
+def _condition(column: Column, value: Any) -> Condition:
     ends, domain = [value, value], column.domain
     if isinstance(value, tuple | list):
         if not column.is_ordered:
@@ -116,7 +101,7 @@ def _wanted(column: Column, value: Any) -> Wanted:
             raise _error(column, value, f"holds no value of the resolution {column.resolution}")
         low, high = domain.round(np.array([first * step, last * step])).tolist()
     first, last = domain.cells().index(np.array([low, high]))
-    return Wanted(float(low), float(high), Condition(int(first), int(last), low, high))
+    return Condition(int(first), int(last), low, high)
 
 
 def _number(column: Column, value: Any, end: Any) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.schema.domain import MISSING, TEXT, FloatArray
 from copula_shirley.schema.kind import CELLS, Kind, Rule
-from copula_shirley.schema.values import absent, moment_of
+from copula_shirley.schema.values import moment_of
 
 MICROSECOND = pd.Timedelta("1us")
 DAY = pd.Timedelta("1D")
@@ -139,10 +139,6 @@ class Timed(Kind):
         return str(self.dtype)
 
     @property
-    def storage_of_gaps(self) -> str | None:
-        return self.private_storage
-
-    @property
     def file_dtype(self) -> str:
         return TEXT
 
@@ -163,9 +159,6 @@ class Timed(Kind):
             (self.beyond(values), f"a value is outside {self.bounds}"),
             (~gaps & (steps != np.floor(steps)), off_grid),
         ]
-
-    def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
-        return np.asarray(~absent(series) & self.read(series).isna().to_numpy())
 
     def clipped(self, series: pd.Series) -> pd.Series:
         values = self.read(series)
@@ -196,11 +189,7 @@ class Timed(Kind):
 
     @property
     def number_range(self) -> tuple[float, float]:
-        return 0.0, float((self.column.maximum - self.column.minimum) / self.step)
-
-    def grid(self) -> tuple[float, float, float]:
-        high = self.steps(pd.Series([self.column.maximum]))[0]
-        return 0.0, float(np.floor(high)), 1.0
+        return 0.0, float(np.floor((self.column.maximum - self.column.minimum) / self.step))
 
     # -- domains that are measured with noise -----------------------------------------
 
@@ -220,12 +209,6 @@ class Timed(Kind):
             "resolution": MEASURED_STEPS[grain],
         }
 
-    def brought_in(self, series: pd.Series) -> pd.Series:
-        low, high = self.column.minimum, self.column.maximum
-        inside = self.read(series).clip(low, high).dt.floor(str(self.column.resolution))
-        inside = inside.clip(low, high)
-        return pd.Series(inside if self.column.missing else inside.fillna(low))
-
 
 class Datetime(Timed):
     """Moments, in UTC."""
@@ -243,6 +226,7 @@ class Datetime(Timed):
     dtype = "datetime64[us]"
     origin = pd.Timestamp(0)
     letters = "M"
+    fitting = ("MO", "")
     types = (dt.date,)
 
     @property
@@ -316,7 +300,7 @@ class Datetime(Timed):
         return TEXT if self.column.format else self.dtype
 
     def stores(self, dtype: Any) -> bool:
-        return bool(self.column.format) or dtype.kind == "M" or str(dtype) == "object"
+        return bool(self.column.format) or super().stores(dtype)
 
     def bare_texts(self, series: pd.Series) -> NDArray[np.bool_]:
         """Texts where the schema names no format."""
@@ -329,7 +313,3 @@ class Datetime(Timed):
 
     def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
         return np.asarray(super().unreadable(series) | self.bare_texts(series))
-
-    def brought_in(self, series: pd.Series) -> pd.Series:
-        inside, text_format = super().brought_in(series), self.column.format
-        return inside if text_format is None else self.texts(inside, text_format)

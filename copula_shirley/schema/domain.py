@@ -37,11 +37,10 @@ TEXT = str(pd.Series(["text"]).dtype)
 
 @dataclass(frozen=True)
 class Cells:
-    """A partition of a column's domain into histogram cells.
+    """A partition of a column's domain into histogram cells, each named by its first number.
 
-    A cell is named by its first number. ``last`` is the largest number of the
-    cell on a grid of spacing ``step``; with ``step`` 0 the cell is the interval
-    from ``first`` to ``last``.
+    ``last`` is the largest number of the cell on a grid of spacing ``step``; with ``step`` 0 the
+    cell is the interval from ``first`` to ``last``.
     """
 
     first: FloatArray
@@ -58,11 +57,11 @@ class Cells:
         return np.searchsorted(self.first, numbers, side="right") - 1
 
     def snap(self, numbers: FloatArray) -> FloatArray:
-        """Replace each number by the name of its cell."""
+        """Each number replaced by the name of its cell."""
         return self.first[self.index(numbers)]
 
     def spread(self, numbers: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Draw a number uniformly inside the cell of each number."""
+        """A number drawn uniformly inside the cell of each number."""
         index = self.index(numbers)
         low, high = self.first[index], self.last[index]
         width = np.subtract(high, low, out=np.zeros_like(low), where=np.isfinite(low))
@@ -74,12 +73,7 @@ class Cells:
 
 
 class Grid:
-    """The cells of all columns of a schema: rows as small whole numbers, and back.
-
-    Parameters
-    ----------
-    columns : iterable of Column
-    """
+    """The cells of all columns of a schema: rows as small whole numbers, and back."""
 
     def __init__(self, columns: Iterable[Column]) -> None:
         self.columns = {column.name: column for column in columns}
@@ -94,8 +88,7 @@ class Grid:
         self, codes: dict[str, NDArray[np.intp]], rng: np.random.Generator
     ) -> dict[str, FloatArray]:
         """A number drawn inside each cell, at the column's resolution."""
-        drawn = {}
-        for name, part in self.cells.items():
-            inside = part.spread(part.first[codes[name]], rng)
-            drawn[name] = self.columns[name].domain.round(inside)
-        return drawn
+        return {
+            name: self.columns[name].domain.round(part.spread(part.first[codes[name]], rng))
+            for name, part in self.cells.items()
+        }

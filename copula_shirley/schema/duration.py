@@ -77,6 +77,8 @@ class Duration(Timed):
     dtype = "timedelta64[us]"
     origin = pd.Timedelta(0)
     letters = "m"
+    fitting = ("m", "")
+    private_storage = "timedelta64[ns]"
     types = (dt.timedelta,)
     what = "a duration such as 1:30:00, P1DT2H or 1h"
     example = f"{what}, in quotes where it has colons, within {FARTHEST:,} days"
@@ -104,10 +106,3 @@ class Duration(Timed):
 
     def storage(self, series: pd.Series) -> str:
         return self.private_storage
-
-    @property
-    def private_storage(self) -> str:
-        return "timedelta64[ns]"
-
-    def stores(self, dtype: Any) -> bool:
-        return bool(dtype.kind == self.letters)

@@ -7,6 +7,7 @@ from typing import Any
 from copula_shirley.schema.column import KINDS, LONGEST_REMARK, PROVENANCES
 
 SOURCE = {"type": "string", "minLength": 1, "maxLength": LONGEST_REMARK}
+WHO_SAYS = {"enum": ["declared", "drafted"]}
 #: Of every column, whatever its kind.
 SHARED: dict[str, Any] = {
     "missing": {"type": "boolean", "description": "values may be missing"},
@@ -14,42 +15,28 @@ SHARED: dict[str, Any] = {
     "source": {**SOURCE, "description": "such as: codebook 2019, p. 4"},
     "draft": {"type": "string", "description": "digest of drafted values; leave it as it is"},
 }
-WHO_SAYS = {"enum": ["declared", "drafted"]}
+PERSON: dict[str, Any] = {
+    "column": {"type": ["string", "integer"]},
+    "max_rows": {"type": "integer", "minimum": 1},
+    "provenance": WHO_SAYS,
+    "source": SOURCE,
+    "draft": {"type": "integer"},
+}
+LEFT_OUT = {"reason": SOURCE, "replace": {"enum": ["drop", "id"]}, "provenance": WHO_SAYS}
 
 
 def json_schema() -> dict[str, Any]:
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "schema of copula-shirley: the public description of a table",
-        **_object(
-            {
-                "format": {"const": 1},
-                "person": _object(
-                    {
-                        "column": {"type": ["string", "integer"]},
-                        "max_rows": {"type": "integer", "minimum": 1},
-                        "provenance": WHO_SAYS,
-                        "source": SOURCE,
-                        "draft": {"type": "integer"},
-                    },
-                    "column",
-                ),
-                "left_out": _each(
-                    {
-                        "type": ["object", "null"],
-                        "properties": {
-                            "reason": SOURCE,
-                            "replace": {"enum": ["drop", "id"]},
-                            "provenance": WHO_SAYS,
-                        },
-                        "additionalProperties": False,
-                    }
-                ),
-                "columns": {**_each({"oneOf": list(map(_column, KINDS))}), "minProperties": 1},
-            },
-            "columns",
-        ),
+    columns = {"type": "object", "additionalProperties": {"oneOf": list(map(_column, KINDS))}}
+    left_out = {**_object(LEFT_OUT), "type": ["object", "null"]}
+    file = {
+        "format": {"const": 1},
+        "person": _object(PERSON, "column"),
+        "left_out": {"type": "object", "additionalProperties": left_out},
+        "columns": {**columns, "minProperties": 1},
     }
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    title = "schema of copula-shirley: the public description of a table"
+    return {"$schema": draft, "title": title, **_object(file, "columns")}
 
 
 def _column(kind: str) -> dict[str, Any]:
@@ -61,13 +48,5 @@ def _column(kind: str) -> dict[str, Any]:
 
 
 def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def _each(entry: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "additionalProperties": entry}
+    found = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**found, "required": list(required)} if required else found

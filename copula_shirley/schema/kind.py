@@ -43,19 +43,21 @@ class Kind:
     #: Fields of a column that apply, beside those that every column has, and what each may hold in
     #: a schema file (JSON Schema).
     fields: ClassVar[dict[str, Any]] = {}
+    #: The smallest domain: fields that a closed column must have.
+    least: ClassVar[dict[str, Any]] = {"minimum": 0, "maximum": 1}
     #: Whether the values are a closed list, such as categories.
     is_listed: ClassVar[bool] = False
     #: Whether the values are numbers, in files too.
     is_number: ClassVar[bool] = False
     #: Whether the values are whole numbers.
     is_whole: ClassVar[bool] = False
+    #: Whether the numbers of the values lie on a grid of step 1.
+    is_discrete: ClassVar[bool] = True
     #: Whether the values may be the classes of a prediction.
     is_countable: ClassVar[bool] = False
     #: Whether a draft asks if the values name people or records.
     may_identify: ClassVar[bool] = False
-    #: What an open column lacks.
-    lacking: ClassVar[str] = "minimum and maximum"
-    #: What all values are, in messages.
+    #: The values in messages.
     plural: ClassVar[str] = "finite numbers"
     #: How values are looked at whose domain is measured with noise, as models store it.
     stored: ClassVar[str] = "number"
@@ -63,10 +65,10 @@ class Kind:
     types: ClassVar[tuple[type, ...]] = ()
     #: Letters of the numpy dtypes that hold nothing but values of this kind.
     letters: ClassVar[str] = ""
+    #: Letters of the dtypes that fit this kind, and those that gaps make of some.
+    fitting: ClassVar[tuple[str, str]] = ("", "")
     #: Steps that a measured domain tells apart, the coarsest first; in days for moments.
     grains: ClassVar[tuple[float, ...]] = ()
-    #: The smallest domain, for plans where there is none yet.
-    least: ClassVar[dict[str, Any]] = {"minimum": 0, "maximum": 1}
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -80,28 +82,28 @@ class Kind:
     @property
     def is_ordered(self) -> bool:
         """Whether intervals of values mean something."""
-        return not self.is_listed
+        return not self.is_listed or self.column.ordered
 
     @property
     def is_nominal(self) -> bool:
         """Whether the values have no order of their own and need an encoder."""
-        return False
+        return "ordered" in self.fields and not self.column.ordered
 
     @property
     def is_open(self) -> bool:
         """Whether bounds or categories are lacking."""
-        return self.column.minimum is None and self.column.maximum is None
+        needed = [getattr(self.column, field) for field in self.least]
+        return bool(needed) and all(value in (None, ()) for value in needed)
 
     def check_closed(self) -> None:
         """Refuse a column without bounds or categories."""
         if self.column.open:
             raise SchemaError(
-                f"column {self.column.name!r}: {self.lacking} (None) must be declared, or bought "
-                "by PrivateVine(domain='measured')"
+                f"column {self.column.name!r}: {' and '.join(self.least)} (None) must be declared, "
+                "or bought by PrivateVine(domain='measured')"
             )
 
     def check_cells(self) -> None:
-        """Refuse a number of cells that is none."""
         cells = self.column.cells
         if cells is not None and (type(cells) is not int or cells <= 0):
             raise self.column.error("cells", cells, "must be a positive whole number")
@@ -109,7 +111,7 @@ class Kind:
     @property
     def categories(self) -> tuple[Any, ...]:
         """The closed list; empty if there is none."""
-        return ()
+        return self.column.categories
 
     @property
     def ends(self) -> tuple[Any, Any]:
@@ -162,18 +164,15 @@ class Kind:
         name = str(series.dtype)
         if isinstance(series.dtype, pd.CategoricalDtype):
             return f"category {'ordered' if series.dtype.ordered else 'unordered'}"
-        if pd.api.types.is_float_dtype(series.dtype):  # what pandas makes of nothing but gaps
-            return self.storage_of_gaps or name
+        types = {*map(type, self.categories)}
+        numbers = self.is_number or (types and types <= {int, float})
+        if pd.api.types.is_float_dtype(series.dtype) and not numbers:
+            return self.private_storage  # floats are what pandas makes of nothing but gaps
         if self.column.missing and name == "bool":
             return "boolean"
         if self.column.missing and name.startswith(("int", "uint")):
             return name.replace("uint", "UInt").replace("int", "Int")
         return name
-
-    @property
-    def storage_of_gaps(self) -> str | None:
-        """The dtype of synthetic values where a table holds floats; None for the same floats."""
-        return None
 
     @property
     def private_storage(self) -> str:
@@ -187,7 +186,9 @@ class Kind:
 
     def stores(self, dtype: Any) -> bool:
         """Whether a dtype is one for this kind of column; gaps make floats and objects of some."""
-        raise NotImplementedError
+        texts = dtype.kind == "O" and str(dtype) != "object"
+        always, gaps = self.fitting
+        return not texts and dtype.kind in always + gaps * self.column.missing
 
     # -- texts of a file ------------------------------------------------------------
 
@@ -242,7 +243,8 @@ class Kind:
 
     def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
         """Which values are of another kind than the column: no finite number, no date."""
-        raise NotImplementedError
+        known = self.is_listed or np.isfinite(self.to_numbers(series))
+        return np.asarray(~absent(series) & ~np.asarray(known))
 
     def beyond(self, values: Any) -> NDArray[np.bool_]:
         """Which values are below the minimum or above the maximum."""
@@ -250,15 +252,13 @@ class Kind:
 
     @property
     def bounds(self) -> str:
-        """The bounds in an error message."""
         return f"[{self.column.minimum}, {self.column.maximum}]"
 
     @property
     def hint(self) -> str:
         """What is often the cause of an unknown value."""
-        return "; a text that stands for a missing value is named with --missing" * (
-            self.column.missing
-        )
+        hint = "; a text that stands for a missing value is named with --missing"
+        return hint if self.column.missing else ""
 
     def clip(self, series: pd.Series) -> pd.Series:
         """The series with unknown categories as ``other`` and numbers at the nearest bound.
@@ -290,10 +290,6 @@ class Kind:
         """The least and the largest number of the domain."""
         return float(self.column.minimum), float(self.column.maximum)
 
-    def grid(self) -> tuple[float, float, float]:
-        """The least number, the largest, and the step between neighbours; step 0 for reals."""
-        return (*self.number_range, 1.0)
-
     @property
     def step_size(self) -> float:
         """Distance of neighbouring values; 0 where every number is one."""
@@ -310,24 +306,24 @@ class Kind:
         ``column.cells`` equal-width cells. Special values get a cell of their own.
         """
         self.check_closed()
-        first, last, step = self.known_cells()
+        first, last = self.known_cells()
         if self.column.missing:
             first, last = np.append(MISSING, first), np.append(MISSING, last)
-        return Cells(first, last, step)
+        return Cells(first, last, float(self.is_discrete))
 
-    def known_cells(self) -> tuple[FloatArray, FloatArray, float]:
-        """First and last number of each cell but that of missing values, and their step."""
-        low, high, step = self.grid()
-        count = self.equal_cells()
-        if step:
+    def known_cells(self) -> tuple[FloatArray, FloatArray]:
+        """First and last number of each cell but that of missing values."""
+        (low, high), count = self.number_range, self.equal_cells()
+        special = np.array(sorted(set(self.column.special)), dtype=float)
+        if self.is_discrete:
             starts = low + np.ceil(np.arange(count) * ((int(high - low) + 1) / count))
+            after = special + 1
         else:
             starts = np.linspace(low, high, count + 1)[:-1] if high > low else np.array([low])
-        special = np.array(sorted(set(self.column.special)), dtype=float)
-        after = special + 1 if step else np.nextafter(special, np.inf)
+            after = np.nextafter(special, np.inf)
         starts = np.unique(np.concatenate([starts, special, after[after <= high]]))
-        last = np.append(starts[1:] - step, high) if step else np.append(starts[1:], high)
-        return starts, np.where(np.isin(starts, special), starts, last), step
+        last = np.append(starts[1:] - self.is_discrete, high)
+        return starts, np.where(np.isin(starts, special), starts, last)
 
     def most_cells(self) -> int:
         """How many cells there are at the most, reckoned before any of them is made."""
@@ -340,8 +336,8 @@ class Kind:
 
     def equal_cells(self) -> int:
         """Number of equal-width cells, before values with one of their own."""
-        low, high, step = self.grid()
-        if step:
+        low, high = self.number_range
+        if self.is_discrete:
             span = int(high - low) + 1
             wanted = self.column.cells or (span if span <= LARGEST_EXACT_DOMAIN else DEFAULT_CELLS)
             count = min(wanted, span)
@@ -353,10 +349,8 @@ class Kind:
 
     def _check_count(self, count: int, included: str = "") -> None:
         if count > LARGEST_NUMERIC_DOMAIN:
-            raise SchemaError(
-                f"column {self.column.name!r}: cells ({count:,}{included}) must be at most "
-                f"{LARGEST_NUMERIC_DOMAIN:,}"
-            )
+            rule = f"must be at most {LARGEST_NUMERIC_DOMAIN:,}"
+            raise SchemaError(f"column {self.column.name!r}: cells ({count:,}{included}) {rule}")
 
     # -- domains that are measured with noise -----------------------------------------
 
@@ -375,4 +369,8 @@ class Kind:
 
     def brought_in(self, series: pd.Series) -> pd.Series:
         """Each value inside the bounds; what is of another kind is missing, or the minimum."""
-        raise NotImplementedError
+        low, high = self.number_range
+        numbers = self.to_numbers(series)
+        inside = np.clip(np.rint(numbers) if self.is_discrete else numbers, low, high)
+        inside = np.where(np.isfinite(numbers), inside, MISSING if self.column.missing else low)
+        return self.from_numbers(inside, self.private_storage).set_axis(series.index)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,6 @@ from copula_shirley.schema.kind import CELLS, Kind, Rule
 from copula_shirley.schema.values import (
     INEXACT,
     Reader,
-    absent,
     as_floats,
     is_number,
     label_of,
@@ -52,7 +51,6 @@ class Number(Kind):
         for field, value in (("minimum", low), ("maximum", high)):
             if not is_number(value):
                 raise column.error(field, value, "must be a finite number")
-            self.check_whole(field, value)
             if abs(value) > INEXACT:
                 raise column.error(field, value, "must lie within 2**53 of zero")
         if low > high:
@@ -60,12 +58,8 @@ class Number(Kind):
         for value in column.special:
             if not is_number(value) or not low <= value <= high:
                 raise column.error("special", value, "must lie between minimum and maximum")
-            self.check_whole("special", value)
         self.check_cells()
         return {}
-
-    def check_whole(self, field: str, value: Any) -> None:
-        """Refuse a fraction where only whole numbers are values."""
 
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:
@@ -84,6 +78,7 @@ class Number(Kind):
 
     @classmethod
     def fit(cls, values: FloatArray, low: float, high: float) -> dict[str, Any] | None:
+        """Fields of a draft; None if the values are of the other kind."""
         raise NotImplementedError
 
     def to_numbers(self, series: pd.Series) -> FloatArray:
@@ -104,9 +99,6 @@ class Number(Kind):
             (self.beyond(values), f"a value is outside {self.bounds}"),
         ]
 
-    def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
-        return ~absent(series) & ~np.isfinite(as_floats(series))
-
     def clipped(self, series: pd.Series) -> pd.Series:
         values, dtype = as_floats(series), series.dtype
         wrong = self.beyond(values)
@@ -125,9 +117,6 @@ class Number(Kind):
             return int(text) if self.is_whole else float(text)
         except ValueError:
             return text
-
-    def read_end(self, value: Any) -> pd.Series:
-        return super().read_end(value) if value is None else pd.Series([value])
 
     def reader(self, missing: Collection[str]) -> Reader:
         """Plain numbers are read by Arrow, faster: it rounds them as Python does.
@@ -182,32 +171,24 @@ class Number(Kind):
         ends = {"minimum": round(low, DECIMALS), "maximum": round(high, DECIMALS)}
         return {**ends, "resolution": resolution, **special}
 
-    def brought_in(self, series: pd.Series) -> pd.Series:
-        low, high = self.number_range
-        values = np.clip(self.measure(series), low, high)
-        if self.is_whole:
-            values = np.rint(values)
-        if not self.column.missing:
-            values = np.where(np.isnan(values), low, values)
-        whole = self.is_whole and not self.column.missing
-        return pd.Series(values.astype(np.int64) if whole else values, index=series.index)
-
 
 class Integer(Number):
     """Whole numbers."""
 
-    fields = bounds_of("integer")
+    fields: ClassVar[dict[str, Any]] = bounds_of("integer")
     is_whole = True
     is_countable = True
     letters = "iuf"
+    fitting = ("iu", "f")
 
     def normalise(self) -> dict[str, Any]:
+        column = self.column
+        ends = (("minimum", column.minimum), ("maximum", column.maximum))
+        for field, value in (*ends, *(("special", value) for value in column.special)):
+            if is_number(value) and value != int(value):
+                raise column.error(field, value, "must be a whole number")
         super().normalise()
-        return {"minimum": int(self.column.minimum), "maximum": int(self.column.maximum)}
-
-    def check_whole(self, field: str, value: Any) -> None:
-        if value != int(value):
-            raise self.column.error(field, value, "must be a whole number")
+        return {"minimum": int(column.minimum), "maximum": int(column.maximum)}
 
     @classmethod
     def fit(cls, values: FloatArray, low: float, high: float) -> dict[str, Any] | None:
@@ -231,15 +212,17 @@ class Integer(Number):
     def private_storage(self) -> str:
         return "Int64" if self.column.missing else "int64"
 
-    def stores(self, dtype: Any) -> bool:
-        gaps = self.column.missing and pd.api.types.is_float_dtype(dtype)
-        return bool(pd.api.types.is_integer_dtype(dtype) or gaps)
-
 
 class Continuous(Number):
     """Numbers of any size, or on a grid of ``resolution``."""
 
-    fields = bounds_of("number") | {"resolution": {"type": "number", "exclusiveMinimum": 0}}
+    fields: ClassVar[dict[str, Any]] = {
+        **bounds_of("number"),
+        "resolution": {"type": "number", "exclusiveMinimum": 0},
+    }
+    fitting = ("f", "")
+    is_discrete = False
+    private_storage = "float64"
 
     def normalise(self) -> dict[str, Any]:
         super().normalise()
@@ -257,16 +240,6 @@ class Continuous(Number):
         return {"minimum": low, "maximum": high, "resolution": next(fits, None)}
 
     @property
-    def private_storage(self) -> str:
-        return "float64"
-
-    def stores(self, dtype: Any) -> bool:
-        return bool(pd.api.types.is_float_dtype(dtype))
-
-    def grid(self) -> tuple[float, float, float]:
-        return (*self.number_range, 0.0)
-
-    @property
     def step_size(self) -> float:
         return float(self.column.resolution or 0.0)
 
@@ -275,7 +248,7 @@ class Continuous(Number):
             return numbers
         resolution = float(self.column.resolution)
         steps = np.round(numbers / resolution)
-        # 15 significant digits are exact: what is after them is dust
+        # 15 significant digits are exact; what is after them comes of rounding
         low, high = self.number_range
         largest = max(abs(low), abs(high), resolution)
         rounded = np.round(steps * resolution, 14 - int(np.floor(np.log10(largest))))

@@ -35,6 +35,9 @@ Reader = Callable[[Sequence[str]], NDArray[np.object_]]
 NO_MOMENT = np.datetime64("NaT", "us")
 
 
+# -- one value ------------------------------------------------------------------------
+
+
 def number_of(value: Any) -> float:
     """A value as a number; NaN if it is none, or a text of none that a double can hold.
 
@@ -96,30 +99,23 @@ def moment_of(value: Any, text_format: str | None) -> np.datetime64:
         return NO_MOMENT
 
 
-def numbers_of(series: pd.Series) -> NDArray[np.float64]:
-    """``number_of`` each value of a series of objects or texts."""
-    values = series.to_numpy(dtype=object)
-    try:
-        if set(map(type, values)) <= SIMPLE:
-            return values.astype(float)
-    except OverflowError:
-        pass
-    return np.fromiter(map(number_of, values), dtype=float, count=len(values))
-
-
-def as_floats(series: pd.Series) -> NDArray[np.float64]:
-    """The values as numbers; NaN where they are none. Dates and durations are none."""
-    dtype = series.dtype
-    if pd.api.types.is_numeric_dtype(dtype) and dtype.kind in "biuf":
-        return series.to_numpy(dtype=float, na_value=np.nan)
-    if dtype.kind in "mMc" or pd.api.types.is_datetime64_any_dtype(dtype):
-        return np.full(len(series), np.nan)
-    return numbers_of(series)
-
-
-def numbers_named(texts: Iterable[str]) -> set[float]:
-    """The numbers among texts."""
-    return {number for number in map(number_of, texts) if not math.isnan(number)}
+def label_of(value: Any) -> Any:
+    """A value as a category out of no list, None if it can be none; "1" and 1.0 are 1."""
+    value = scalar(value)
+    if isinstance(value, str):
+        if value in ("True", "False"):
+            return value == "True"
+        if odd_character(value, spaces=True):
+            return None  # no schema takes it: half of a character, or what steers a terminal
+        short = len(value) <= 15 and value.removeprefix("-").isdecimal()
+        return int(value) if short and str(int(value)) == value else value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        value = int(value) if value == int(value) else value
+    # a whole number beyond is another one as soon as a gap in its column makes doubles of all
+    known = isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < INEXACT)
+    return value if known else None
 
 
 def is_number(value: Any) -> bool:
@@ -148,6 +144,39 @@ def _digits(value: Any) -> str | None:
     """The text of a whole number."""
     number = number_of(value)
     return str(int(number)) if math.isfinite(number) and number == int(number) else None
+
+
+# -- many values ----------------------------------------------------------------------
+
+
+def as_floats(series: pd.Series) -> NDArray[np.float64]:
+    """``number_of`` each value, so NaN where it is none. Dates and durations are none."""
+    dtype = series.dtype
+    if pd.api.types.is_numeric_dtype(dtype) and dtype.kind in "biuf":
+        return series.to_numpy(dtype=float, na_value=np.nan)
+    if dtype.kind in "mMc" or pd.api.types.is_datetime64_any_dtype(dtype):
+        return np.full(len(series), np.nan)
+    values = series.to_numpy(dtype=object)
+    try:
+        if set(map(type, values)) <= SIMPLE:
+            return values.astype(float)
+    except OverflowError:
+        pass
+    return np.fromiter(map(number_of, values), dtype=float, count=len(values))
+
+
+def numbers_named(texts: Iterable[str]) -> set[float]:
+    """The numbers among texts."""
+    return {number for number in map(number_of, texts) if not math.isnan(number)}
+
+
+def absent(series: pd.Series) -> NDArray[np.bool_]:
+    """Which values are missing."""
+    try:
+        return series.isna().to_numpy()
+    except ArithmeticError:  # pandas compares values, which a signalling NaN of decimal forbids
+        plain = [None if isinstance(v, Decimal) and v.is_nan() else v for v in series]
+        return pd.Series(plain, dtype=object).isna().to_numpy()
 
 
 class Positions:
@@ -184,26 +213,6 @@ class Positions:
         return -2 if found is None else found
 
 
-def label_of(value: Any) -> Any:
-    """A value as a category out of no list, None if it can be none; "1" and 1.0 are 1."""
-    value = scalar(value)
-    if isinstance(value, str):
-        if value in ("True", "False"):
-            return value == "True"
-        if odd_character(value, spaces=True):
-            return None  # no schema takes it: half of a character, or what steers a terminal
-        short = len(value) <= 15 and value.removeprefix("-").isdecimal()
-        return int(value) if short and str(int(value)) == value else value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        value = int(value) if value == int(value) else value
-    # a whole number beyond is another one as soon as a gap in its column makes doubles of all
-    if isinstance(value, bool) or (isinstance(value, int | float) and abs(value) < INEXACT):
-        return value
-    return None
-
-
 def positions(categories: Collection[Any], series: pd.Series) -> NDArray[np.intp]:
     """Position of each value in a closed list; -1 missing, -2 unknown."""
     where = Positions(categories).of
@@ -212,15 +221,6 @@ def positions(categories: Collection[Any], series: pd.Series) -> NDArray[np.intp
         return np.where(absent(series), -1, found)
     codes, distinct = pd.factorize(series, use_na_sentinel=True)
     return np.array([*map(where, distinct), -1], dtype=np.intp)[codes]
-
-
-def absent(series: pd.Series) -> NDArray[np.bool_]:
-    """Which values are missing."""
-    try:
-        return series.isna().to_numpy()
-    except ArithmeticError:  # pandas compares values, which a signalling NaN of decimal forbids
-        plain = [None if isinstance(v, Decimal) and v.is_nan() else v for v in series]
-        return pd.Series(plain, dtype=object).isna().to_numpy()
 
 
 def text_reader(missing: Collection[str], meaning: Meaning | None = None) -> Reader:
@@ -239,7 +239,10 @@ def text_reader(missing: Collection[str], meaning: Meaning | None = None) -> Rea
 
 
 class Cache(dict[str, Any]):
-    """What texts mean, each read once; equal values share one object."""
+    """What texts mean, each read once; equal values share one object.
+
+    A column with a value of its own in each row is not all kept.
+    """
 
     MOST = 100_000
 
@@ -248,7 +251,6 @@ class Cache(dict[str, Any]):
         self._read = read
 
     def __missing__(self, text: str) -> Any:
-        """Read a new text; a column with a value of its own in each row is not all kept."""
         value = self._read(text)
         if len(self) < self.MOST:
             self[text] = value

@@ -310,7 +310,7 @@ class CopulaShirley(Generator):
             return None, varies
         left = pseudo_observations(encoded, margins, left=True) if self.discrete else None
         steps = [
-            self.discrete and bool(schema[name].domain.grid()[2])
+            self.discrete and bool(schema[name].domain.is_discrete)
             for name, coding in self._codings.items()
             for _ in range(coding.width)
         ]
