@@ -11,9 +11,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import wraps
-from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from copula_shirley.errors import SettingError
+
+Kind = TypeVar("Kind", bound="Settings")
 
 
 class Settings:
@@ -25,7 +27,7 @@ class Settings:
         Old names of settings and their new ones. Old names are still taken, with a
         DeprecationWarning, for one version. A saved model may use them for good.
     RENAMED_VALUES : dict
-        The same for values: ``{("domain", "private"): "measured"}``.
+        The same for values: ``{("domain", "private"): "measured"}``. See ``taking_old_names``.
 
     Examples
     --------
@@ -40,13 +42,6 @@ class Settings:
 
     RENAMED: ClassVar[Mapping[str, str]] = {}
     RENAMED_VALUES: ClassVar[Mapping[tuple[str, Any], Any]] = {}
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "__init__" in vars(cls) and (cls.RENAMED or cls.RENAMED_VALUES):
-            cls.__init__ = _taking_old_names(cls.__init__)  # type: ignore[method-assign]
-        for old, new in cls.RENAMED.items():
-            setattr(cls, old, property(_old_attribute(old, new)))
 
     @classmethod
     def modern(cls, settings: Mapping[str, Any], *, warn: bool = False) -> dict[str, Any]:
@@ -103,12 +98,18 @@ class Settings:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
-def _taking_old_names(init: Callable[..., None]) -> Callable[..., None]:
+def taking_old_names(cls: type[Kind]) -> type[Kind]:
+    """Let a class take the old names of its settings, with a warning; it decorates the class."""
+    init = cls.__init__
+
     @wraps(init)  # signatures are read off the wrapped one
     def wrapped(self: Settings, *args: Any, **settings: Any) -> None:
         init(self, *args, **self.modern(settings, warn=True))
 
-    return wrapped
+    cls.__init__ = wrapped  # type: ignore[assignment, method-assign]
+    for old, new in cls.RENAMED.items():
+        setattr(cls, old, property(_old_attribute(old, new)))
+    return cls
 
 
 def _old_attribute(old: str, new: str) -> Callable[[Settings], Any]:
@@ -136,7 +137,8 @@ def check_choices(settings: Settings) -> None:
 
 def check_one_of(setting: str, value: Any, allowed: Sequence[Any]) -> None:
     """Refuse a value that is none of those allowed."""
-    if value not in allowed:
+    truth = isinstance(value, bool) == isinstance(allowed[0], bool)  # True equals 1
+    if not truth or value not in allowed:
         raise SettingError(f"{setting} ({value!r}) must be one of {', '.join(map(str, allowed))}")
 
 

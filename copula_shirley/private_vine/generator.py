@@ -8,9 +8,8 @@ numbers. docs/private_vine.md has the algorithm and the proof.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -39,6 +38,7 @@ from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
+from copula_shirley.settings import check_one_of, taking_old_names
 from copula_shirley.trees import DrawnEdge, graphs_of, plot_trees
 
 #: A target with more classes would leave too few rows in each.
@@ -48,7 +48,7 @@ NO_LIMIT = 10_000
 LEAST_EPSILON = 1e-5
 #: Logarithms and tails for less are not computed well.
 LEAST_DELTA = 1e-100
-#: Values of some settings.
+#: The values of some settings.
 ALLOWED: dict[str, tuple[Any, ...]] = {
     "neighbours": NEIGHBOURS,
     "families": (True, False),
@@ -58,6 +58,8 @@ ALLOWED: dict[str, tuple[Any, ...]] = {
 }
 
 
+@taking_old_names
+@dataclass(eq=False, repr=False)
 class PrivateVine(Generator):
     """A vine copula fitted to noisy counts, with (epsilon, delta)-differential privacy.
 
@@ -111,34 +113,21 @@ class PrivateVine(Generator):
     exact_noise: ClassVar[bool] = True
     RENAMED: ClassVar[Mapping[str, str]] = {"tilt": "reweight"}
     RENAMED_VALUES: ClassVar[Mapping[tuple[str, Any], Any]] = {("domain", "private"): "measured"}
-    transcript_: Transcript
-    #: How the columns are stored whose domain is measured; set by ``fit``.
-    _stored: Mapping[str, str] = MappingProxyType({})
 
-    def __init__(
-        self,
-        epsilon: float | None = 1.0,
-        delta: float = 1e-9,
-        *,
-        neighbours: str = "add-remove",
-        target: str | None = None,
-        truncation: int | Literal["auto"] | None = "auto",
-        families: bool = True,
-        reweight: bool = True,
-        domain: Literal["declared", "measured"] = "declared",
-        on_unknown: OnUnknown = "refuse",
-        random_state: RandomState = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.neighbours = neighbours
-        self.target = target
-        self.truncation = truncation
-        self.families = families
-        self.reweight = reweight
-        self.domain = domain
-        self.on_unknown = on_unknown
-        self.random_state = random_state
+    epsilon: float | None = 1.0
+    delta: float = 1e-9
+    _: KW_ONLY
+    neighbours: str = "add-remove"
+    target: str | None = None
+    truncation: int | Literal["auto"] | None = "auto"
+    families: bool = True
+    reweight: bool = True
+    domain: Literal["declared", "measured"] = "declared"
+    on_unknown: OnUnknown = "refuse"
+    random_state: RandomState = None
+    transcript_: Transcript = field(init=False)
+    #: How the columns are stored whose domain is measured; set by ``fit``.
+    _stored: Mapping[str, str] = field(default_factory=dict, init=False)
 
     # -- the contract ----------------------------------------------------------------
 
@@ -147,10 +136,7 @@ class PrivateVine(Generator):
 
     def _check_settings(self, schema: Schema) -> None:
         for setting, allowed in ALLOWED.items():
-            value = getattr(self, setting)
-            if type(value) is not type(allowed[0]) or value not in allowed:
-                one = ", ".join(map(str, allowed))
-                raise SettingError(f"{setting} ({value!r}) must be one of {one}")
+            check_one_of(setting, getattr(self, setting), allowed)
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
             if self.epsilon < LEAST_EPSILON:

@@ -22,8 +22,8 @@ from copula_shirley.schema.schema import Column
 MOST_PARTS = 100
 #: A leaf is cut if its count is so many standard deviations of the parts' noise.
 HEAVY = 4.0
-#: A part stands for itself if it rises above its leaf by so many standard deviations, or by as
-#: many as noise alone may well reach.
+#: A part is a heap if it rises above its leaf by so many standard deviations, or by as many as
+#: noise alone may well reach.
 HEAP = 3.0
 #: Both ends of the leaf for missing values.
 BEFORE_ALL = -1e300
@@ -34,26 +34,17 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Intervals that make up the declared cells of a numeric column, in order.
-
-    Parameters
-    ----------
-    column : Column
-    cell : array
-        The declared cell of each leaf.
-    low, high : arrays
-        Ends, the upper one excluded: in steps of the column's grid, or as numbers if it has none.
-    share : array
-        Of the leaf in its cell.
-    heap : array
-        Whether it stands out of the leaf that it was cut from.
-    """
+    """Intervals that make up the declared cells of a numeric column, in order."""
 
     column: Column
+    #: The declared cell of each leaf.
     cell: Places
+    #: Ends, the upper one excluded: in steps of the column's grid, or as numbers if it has none.
     low: FloatArray
     high: FloatArray
+    #: The leaf's share of the mass of its cell.
     share: FloatArray
+    #: Whether it stands out of the leaf that it was cut from.
     heap: Flags
 
     @classmethod
@@ -86,12 +77,7 @@ class Leaves:
     def cut(self, counts: FloatArray, sigma: float) -> tuple[Leaves, Places] | None:
         """Leaves with heavy ones cut, and the leaf that each comes from; None without a cut.
 
-        Parameters
-        ----------
-        counts : array
-            Estimated rows of each cell.
-        sigma : float
-            Standard deviation of the noise with which parts will be counted.
+        ``counts`` are estimated rows of each cell; parts will be counted with noise ``sigma``.
         """
         rows = counts[self.cell] * self.share
         heavy = self.heap & (self.values > 1) & (rows > HEAVY * sigma) & (rows > 0)
@@ -105,43 +91,32 @@ class Leaves:
         if self.column.domain.step_size:
             ends = [np.ceil(end - 1e-9) for end in ends]
         start, stop = (low + end for end in ends)
-        share = self.share[parent] / parts[parent]
-        finer = Leaves(
-            self.column, self.cell[parent], start, stop, share, np.zeros(len(parent), dtype=bool)
-        )
-        return finer, parent
+        share, heap = self.share[parent] / parts[parent], np.zeros(len(parent), dtype=bool)
+        return Leaves(self.column, self.cell[parent], start, stop, share, heap), parent
 
     def between(self, low: float, high: float) -> Leaves:
         """What of the leaves lies between two numbers, both included; shares shrink with them."""
         step = self.column.domain.step_size
-        ends = (low, high)
-        if step:
-            ends = (np.rint(low / step), np.rint(high / step) + 1)
+        ends = (np.rint(low / step), np.rint(high / step) + 1) if step else (low, high)
         first, last = np.maximum(self.low, ends[0]), np.minimum(self.high, ends[1])
         width = self.high - self.low
-        kept = np.clip(last - first, 0, None) / np.where(width > 0, width, 1.0)
+        part = np.clip(last - first, 0, None) / np.where(width > 0, width, 1.0)
         point = (width <= 0) & (self.low >= ends[0]) & (self.low <= ends[1])
-        kept = np.where(point, 1.0, kept)
+        part = np.where(point, 1.0, part)
         if not step and low == high:  # a single number of a column without a grid
-            kept = ((self.low <= low) & (low <= self.high)).astype(float)
-        first, last = np.where(kept > 0, first, self.low), np.where(kept > 0, last, self.low)
-        return Leaves(self.column, self.cell, first, last, self.share * kept, self.heap)
+            part = ((self.low <= low) & (low <= self.high)).astype(float)
+        first, last = np.where(part > 0, first, self.low), np.where(part > 0, last, self.low)
+        return Leaves(self.column, self.cell, first, last, self.share * part, self.heap)
 
     def part(self) -> FloatArray:
         """The share of each cell that its leaves make up."""
         return np.bincount(self.cell, self.share).astype(float)
 
     def draw(
-        self,
-        numbers: FloatArray,
-        codes: Places,
-        rng: np.random.Generator,
-        *,
-        all_cells: bool = False,
+        self, numbers: FloatArray, codes: Places, rng: np.random.Generator, all_cells: bool = False
     ) -> FloatArray:
         """Numbers drawn anew in cells that are cut: a leaf by its share, then a value in it."""
-        several = np.diff(self._start) > 1
-        anew = (several | all_cells)[codes]
+        anew = ((np.diff(self._start) > 1) | all_cells)[codes]
         code = codes[anew]
         ladder = np.cumsum(self.share)
         before = np.append(0.0, ladder)[self._start[code]]
@@ -150,9 +125,8 @@ class Leaves:
         leaf = np.clip(np.searchsorted(ladder, point, side="right"), self._start[code], last)
         low, high, step = self.low[leaf], self.high[leaf], self.column.domain.step_size
         inside = rng.random(len(code)) * (high - low)
-        drawn = (low + np.floor(inside)) * step if step else low + inside
         found = numbers.copy()
-        found[anew] = drawn
+        found[anew] = (low + np.floor(inside)) * step if step else low + inside
         return found
 
 
@@ -190,13 +164,9 @@ def with_shares(
     rows, which is known with less noise than their sum. They are drawn towards their mean, the
     more the less they differ beyond noise (James and Stein 1961).
 
-    Parameters
-    ----------
-    finer, parent : what ``Leaves.cut`` gave
-    counts : estimated rows of each cell
-    noisy : noisy count of each new leaf
-    sigma : standard deviation of its noise
-    largest : so many of them the largest of all noises may well be
+    ``Leaves.cut`` gave ``finer`` and ``parent``; ``counts`` are estimated rows of each cell,
+    ``noisy`` noisy counts of the leaves with standard deviation ``sigma``, of which the largest of
+    all noises may well be ``largest``.
     """
     parts = np.bincount(parent)
     new = parts[parent] > 1
@@ -233,14 +203,13 @@ def _mean(counts: FloatArray, parent: Places, heap: Flags) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class LeafKey:
-    """Key of a table of new leaves; rows in none of them are in its first cell."""
+    """Cell map of new leaves; rows in none of them are in its first cell."""
 
     leaves: Leaves
     parent: Places
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The column."""
         return (self.leaves.column.name,)
 
     @cached_property
@@ -250,11 +219,9 @@ class LeafKey:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """All new leaves, and one cell for the rest."""
         return (1 + int(self.new.sum()),)
 
     def cells(self, chunk: Chunk) -> Places:
-        """The new leaf of each row."""
         name = self.leaves.column.name
         place = np.where(self.new, np.cumsum(self.new), 0)
         return np.asarray(place[self.leaves.leaf_of(chunk.numbers[name], chunk.codes[name])])

@@ -16,13 +16,13 @@ from copula_shirley.schema.schema import Column
 
 #: Shorter histograms are not smoothed.
 FEW_CELLS = 8
-#: A column with an order and so many cells is counted in ranges too, fewer and more of them.
+#: A column with an order and so many cells is counted in so many ranges, too.
 LEAST_CELLS, RANGES = 50, (5, 25)
-#: Stands for no variance, to divide by.
-NONE = 1e-18
+#: The least variance, so that one can divide by it.
+LEAST_VARIANCE = 1e-18
 #: A cell that is so much narrower than the widest one has no density to share.
 POINT = 1e-12
-#: Of a step between ranges: they hold many rows, so a lower one than between cells.
+#: Price of a step between ranges, which hold many rows: lower than between cells.
 RANGE_PRICE = 3.0
 
 Places = NDArray[np.intp]
@@ -30,19 +30,11 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """Noisy counts of the groups of cells of a column.
+    """Noisy counts of the groups of cells of a column."""
 
-    Parameters
-    ----------
-    group : array
-        The group of each cell.
-    counts : array
-        Noisy count of each group.
-    sigma : float
-        Standard deviation of its noise.
-    """
-
+    #: The group of each cell.
     group: Places
+    #: Noisy count of each group, and the standard deviation of its noise.
     counts: FloatArray
     sigma: float
 
@@ -87,14 +79,8 @@ def agree(levels: Sequence[Level], total: float) -> FloatArray:
 
     The least squares that the noise asks for, in two passes: from the cells up each range takes
     the average of its own count and of its parts' sum; from the whole down what is missing or too
-    much is shared out among the parts.
-
-    Parameters
-    ----------
-    levels : sequence of Level
-        Of nested groups, the widest first and the cells last.
-    total : float
-        Number of rows.
+    much is shared out among the parts. Levels are of nested groups, the widest first and the cells
+    last.
     """
     found = np.array([total])
     for rung in _upwards(levels):
@@ -130,7 +116,7 @@ def _upwards(levels: Sequence[Level]) -> list[_Rung]:
     above = [np.zeros_like(levels[0].group), *(level.group for level in levels[:-1])]
     rungs: list[_Rung] = []
     for level, outer in zip(reversed(levels), reversed(above), strict=True):
-        counts, variance = level.counts, np.full(level.counts.size, level.sigma**2 + NONE)
+        counts, variance = level.counts, np.full(level.counts.size, level.sigma**2 + LEAST_VARIANCE)
         if rungs:
             below = rungs[0]
             parts = np.bincount(below.parent, below.counts)
@@ -148,12 +134,7 @@ def spread_of(groups: Places, levels: Sequence[Level], total: float) -> FloatArr
 
     From the cells up, level by level: what a group's share of a part differs from its share of
     the whole range meets the noise of the part, and its share of the range that of the level above.
-
-    Parameters
-    ----------
-    groups : the group of each cell
-    levels : as for ``agree``
-    total : standard deviation of the number of rows
+    ``total`` is the standard deviation of the number of rows.
     """
     size = np.bincount(groups).astype(float)
     if len(levels) == 1:  # there may be thousands of groups

@@ -68,7 +68,6 @@ class PairCopula:
         return np.asarray(ladder.reshape(-1, ladder.shape[2]))
 
     def turned(self) -> PairCopula:
-        """The same copula with its variables exchanged."""
         return PairCopula(self.edges_b, self.edges_a, self.mass.transpose(0, 2, 1), self.family)
 
     def for_classes(self, classes: int) -> PairCopula:

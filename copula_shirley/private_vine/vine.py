@@ -1,8 +1,6 @@
 """A regular vine of pair copulas in a sampling order: proximity, h-transforms, sampling.
 
-Thesis 1.2. Of pyvinecopulib the parametric families are used; its vine class hosts foreign pair
-copulas one call per edge and row block, without classes and without strata, and was too slow for
-the pools that are drawn here.
+Thesis 1.2. docs/private_vine.md says why the vine class of pyvinecopulib is not used.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ import numpy as np
 from copula_shirley.private_vine.pair_copula import Labels, PairCopula, Uniforms
 from copula_shirley.schema.domain import FloatArray
 
-#: Uniforms stay this far from 0 and 1.
+#: Least distance of uniforms from 0 and 1.
 TRIM = 1e-12
-#: Strata are made of the cells of so many partners.
+#: Number of partners whose cells make up the strata.
 STRATA = 2
 
 Given = frozenset[int]
