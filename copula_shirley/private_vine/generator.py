@@ -20,7 +20,12 @@ from copula_shirley.generator import Generator, Progress, RandomState, Rebuilt, 
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.evidence import noise_faults
 from copula_shirley.measure.transcript import Replay, Transcript, run
-from copula_shirley.privacy.budget import NEIGHBOURS, Budget, check_epsilon, histogram_sensitivity
+from copula_shirley.privacy.budget import (
+    Budget,
+    NeighbourName,
+    check_epsilon,
+    histogram_sensitivity,
+)
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.private_vine.domain import (
     DELTA_SHARE,
@@ -38,7 +43,7 @@ from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
-from copula_shirley.settings import check_one_of, taking_old_names
+from copula_shirley.settings import check_choices, check_one_of, taking_old_names
 from copula_shirley.trees import DrawnEdge, graphs_of, plot_trees
 
 #: A target with more classes would leave too few rows in each.
@@ -48,14 +53,6 @@ NO_LIMIT = 10_000
 LEAST_EPSILON = 1e-5
 #: Logarithms and tails for less are not computed well.
 LEAST_DELTA = 1e-100
-#: The values of some settings.
-ALLOWED: dict[str, tuple[Any, ...]] = {
-    "neighbours": NEIGHBOURS,
-    "families": (True, False),
-    "reweight": (True, False),
-    "domain": ("declared", "measured"),
-    "on_unknown": ("refuse", "clip"),
-}
 
 
 @taking_old_names
@@ -117,7 +114,7 @@ class PrivateVine(Generator):
     epsilon: float | None = 1.0
     delta: float = 1e-9
     _: KW_ONLY
-    neighbours: str = "add-remove"
+    neighbours: NeighbourName = "add-remove"
     target: str | None = None
     truncation: int | Literal["auto"] | None = "auto"
     families: bool = True
@@ -135,8 +132,9 @@ class PrivateVine(Generator):
         return undeclared(table) if self.domain == "measured" else super()._drafted(table)
 
     def _check_settings(self, schema: Schema) -> None:
-        for setting, allowed in ALLOWED.items():
-            check_one_of(setting, getattr(self, setting), allowed)
+        check_choices(self)
+        for setting in ("families", "reweight"):
+            check_one_of(setting, getattr(self, setting), (True, False))
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
             if self.epsilon < LEAST_EPSILON:
