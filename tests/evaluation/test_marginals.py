@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,51 +21,6 @@ SCHEMA = Schema(
 )
 REAL = pd.DataFrame({"a": list("xxyyzz"), "b": [True, False] * 3, "c": [0, 0, 1, 1, 2, 3]})
 SYNTHETIC = pd.DataFrame({"a": list("xxxxyz"), "b": [True, False] * 3, "c": [0, 0, 0, 1, 2, 3]})
-
-
-def test_one_way_by_hand() -> None:
-    # a: shares 2 2 2 against 4 1 1 of six, |2| + |1| + |1| = 4, halved 2/6;
-    # b: none; c: 2 2 1 1 against 3 1 1 1, 2 halved 1/6
-    found = total_variation(REAL, SYNTHETIC, SCHEMA)
-    assert found == pytest.approx({"a": 2 / 6, "b": 0, "c": 1 / 6})
-    assert value("tvd1") == pytest.approx((2 / 6 + 0 + 1 / 6) / 3)
-
-
-def test_two_ways_by_hand() -> None:
-    found = total_variation(REAL, SYNTHETIC, SCHEMA, 2)
-    # a, b: real xT xF yT yF zT zF; synthetic xT xF xT xF yT zF: yF and zT are lost: 2/6.
-    # a, c: real x0 x0 y1 y1 z2 z3; synthetic x0 x0 x0 x1 y2 z3: x0 x0 z3 are shared: 3/6.
-    # b, c: real T0 F0 T1 F1 T2 F3; synthetic T0 F0 T0 F1 T2 F3: T1 is lost: 1/6
-    assert found == pytest.approx({"a | b": 2 / 6, "a | c": 3 / 6, "b | c": 1 / 6})
-    assert value("tvd2") == pytest.approx((2 + 3 + 1) / 18)
-    # each column is in two of the three pairs
-    columns = evaluate(REAL, REAL, SYNTHETIC, SCHEMA, metrics=["tvd2"])["detail"][0]["columns"]
-    assert columns == pytest.approx({"a": 5 / 12, "b": 3 / 12, "c": 4 / 12})
-
-
-def test_three_ways_by_hand() -> None:
-    # real xT0 xF0 yT1 yF1 zT2 zF3; synthetic xT0 xF0 xT0 xF1 yT2 zF3: xT0 xF0 zF3 are shared
-    assert total_variation(REAL, SYNTHETIC, SCHEMA, 3) == pytest.approx({"a | b | c": 3 / 6})
-    assert value("tvd3") == pytest.approx(3 / 6)
-
-
-def value(metric: str, synthetic: pd.DataFrame = SYNTHETIC) -> float:
-    return float(evaluate(REAL, REAL, synthetic, SCHEMA, metrics=[metric])["value"].iloc[0])
-
-
-def test_missing_and_unknown_values_have_cells_of_their_own() -> None:
-    synthetic = REAL.assign(a=["x", "x", "y", "y", None, "new"], c=[0, 0, 1, 1, 2, 9])
-    # the missing and the unknown one take the place of two z; 9 that of 3
-    assert total_variation(REAL, synthetic, SCHEMA) == pytest.approx(
-        {"a": 2 / 6, "b": 0, "c": 1 / 6}
-    )
-    gone = REAL.assign(a=None)
-    assert total_variation(gone, gone, SCHEMA)["a"] == pytest.approx(0, abs=1e-12)
-    assert total_variation(gone, REAL, SCHEMA)["a"] == pytest.approx(1)
-    # an undeclared gap lies outside the domain
-    assert total_variation(REAL, REAL.assign(c=np.nan), SCHEMA)["c"] == pytest.approx(1)
-
-
 NUMBERS = Schema((Column("n", "continuous", minimum=0, maximum=100, missing=True),))
 
 
@@ -71,13 +28,64 @@ def numbers(*values: float) -> pd.DataFrame:
     return pd.DataFrame({"n": [float(v) for v in values]})
 
 
+@pytest.mark.parametrize(
+    ("ways", "expected"),
+    [
+        # a: shares 2 2 2 against 4 1 1 of six, |2| + |1| + |1| = 4, halved 2/6;
+        # b: none; c: 2 2 1 1 against 3 1 1 1, 2 halved 1/6
+        (1, {"a": 2 / 6, "b": 0, "c": 1 / 6}),
+        # a, b: real xT xF yT yF zT zF; synthetic xT xF xT xF yT zF: yF and zT are lost: 2/6.
+        # a, c: real x0 x0 y1 y1 z2 z3; synthetic x0 x0 x0 x1 y2 z3: x0 x0 z3 are shared: 3/6.
+        # b, c: real T0 F0 T1 F1 T2 F3; synthetic T0 F0 T0 F1 T2 F3: T1 is lost: 1/6
+        (2, {"a | b": 2 / 6, "a | c": 3 / 6, "b | c": 1 / 6}),
+        # real xT0 xF0 yT1 yF1 zT2 zF3; synthetic xT0 xF0 xT0 xF1 yT2 zF3: xT0 xF0 zF3 are shared
+        (3, {"a | b | c": 3 / 6}),
+    ],
+)
+def test_tables_by_hand(ways: int, expected: dict[str, float]) -> None:
+    assert total_variation(REAL, SYNTHETIC, SCHEMA, ways) == pytest.approx(expected)
+    found = evaluate(REAL, REAL, SYNTHETIC, SCHEMA, metrics=[f"tvd{ways}"]).iloc[0]
+    assert found["value"] == pytest.approx(np.mean(list(expected.values())))
+    own = {
+        name: np.mean([value for key, value in expected.items() if name in key]) for name in "abc"
+    }
+    assert found["detail"]["columns"] == pytest.approx(own)
+
+
+def test_missing_and_unknown_values_have_cells_of_their_own() -> None:
+    synthetic = REAL.assign(a=["x", "x", "y", "y", None, "new"], c=[0, 0, 1, 1, 2, 9])
+    # the missing and the unknown one take the place of two z; 9 that of 3
+    expected = {"a": 2 / 6, "b": 0, "c": 1 / 6}
+    assert total_variation(REAL, synthetic, SCHEMA) == pytest.approx(expected)
+    gone = REAL.assign(a=None)
+    assert total_variation(gone, gone, SCHEMA)["a"] == pytest.approx(0, abs=1e-12)
+    assert total_variation(gone, REAL, SCHEMA)["a"] == pytest.approx(1)
+    # an undeclared gap lies outside the domain
+    assert total_variation(REAL, REAL.assign(c=np.nan), SCHEMA)["c"] == pytest.approx(1)
+
+
 def test_numbers_are_cut_at_quantiles_of_the_real_rows() -> None:
-    rows = rows_of("real", numbers(*range(1, 101)), NUMBERS, strict=True)
-    binning = Binning.of(rows, NUMBERS, bins=4)
+    binning = Binning.of(rows_of("real", numbers(*range(1, 101)), NUMBERS, strict=True), NUMBERS, 4)
     assert binning.edges == {"n": (25.0, 50.0, 75.0)}
     some = rows_of("synthetic", numbers(0, 24.9, 25, 99, np.nan, 101), NUMBERS, strict=False)
     # sorted as missing, 0, 24.9, 25, 99, 101: the gap is cell 0, what is outside the last
     assert binning.codes(some)["n"].tolist() == [0, 1, 1, 1, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "expected"),
+    [
+        # whole numbers with few values have a cell each; a column of gaps has no edges
+        (Column("n", "integer", minimum=-1, maximum=2), [0, 0, 0], (-1.0, 0.0, 1.0)),
+        (NUMBERS["n"], [np.nan, np.nan], ()),
+        # a value with the mass of a whole cell has its own, from just below it
+        (NUMBERS["n"], [7.0] * 9 + [8.0], (np.nextafter(7, 0), 7.0)),
+    ],
+)
+def test_special_edges(column: Column, values: Any, expected: Any) -> None:
+    schema = Schema((column,))
+    rows = rows_of("real", pd.DataFrame({"n": values}), schema, strict=True)
+    assert Binning.of(rows, schema, bins=5).edges == {"n": expected}
 
 
 def test_a_declared_binning() -> None:
@@ -87,68 +95,50 @@ def test_a_declared_binning() -> None:
     assert total_variation(real, synthetic, NUMBERS, binning=binning) == pytest.approx({"n": 1 / 6})
 
 
-def test_whole_numbers_with_few_values_have_a_cell_each() -> None:
-    schema = Schema((Column("c", "integer", minimum=-1, maximum=2),))
-    rows = rows_of("real", pd.DataFrame({"c": [0, 0, 0]}), schema, strict=True)
-    assert Binning.of(rows, schema).edges == {"c": (-1.0, 0.0, 1.0)}
-
-
-def test_a_column_of_gaps_has_no_edges() -> None:
-    rows = rows_of("real", numbers(np.nan, np.nan), NUMBERS, strict=True)
-    assert Binning.of(rows, NUMBERS).edges == {"n": ()}
-
-
 def test_the_metric_bins_by_the_training_rows() -> None:
-    train = numbers(*range(100))
     low, high = numbers(0.1, 0.2), numbers(0.3, 0.4)
     # 20 cells of the training rows: all four values lie in the first
-    assert evaluate(train, low, high, NUMBERS, metrics=["tvd1"])["value"].iloc[0] == 0
+    found = evaluate(numbers(*range(100)), low, high, NUMBERS, metrics=["tvd1"])
+    assert found["value"].iloc[0] == 0
     assert total_variation(low, high, NUMBERS) == {"n": 1.0}
 
 
 def test_dates_are_cut_like_numbers() -> None:
-    schema = Schema(
-        (Column("d", "datetime", minimum="2020-01-01", maximum="2020-12-31", resolution="1D"),)
-    )
+    day = Column("d", "datetime", minimum="2020-01-01", maximum="2020-12-31", resolution="1D")
     days = pd.DataFrame({"d": pd.date_range("2020-01-01", periods=40)})
-    assert total_variation(days, days, schema) == pytest.approx({"d": 0}, abs=1e-12)
-    assert total_variation(days, days[:20], schema) == pytest.approx({"d": 0.5})
+    for some, expected in ((days, 0), (days[:20], 0.5)):
+        found = total_variation(days, some, Schema((day,)))
+        assert found == pytest.approx({"d": expected}, abs=1e-12)
 
 
 def test_fewer_columns_than_ways() -> None:
-    frame = evaluate(
-        numbers(1, 2), numbers(1, 2), numbers(9, 9), NUMBERS, metrics=["tvd1", "tvd2", "tvd3"]
-    )
+    tables, names = (numbers(1, 2), numbers(1, 2), numbers(9, 9)), ["tvd1", "tvd2", "tvd3"]
+    frame = evaluate(*tables, NUMBERS, metrics=names)
     assert frame["value"].tolist() == [1, 0, 0]
     assert frame["detail"][2]["note"] == "fewer than 3 columns: nothing to compare"
 
 
 def test_many_triples_are_sampled_always_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(marginals, "MOST_TRIPLES", 4)
-    names = "abcdef"
-    schema = Schema(tuple(Column(name, "boolean") for name in names))
-    rng = np.random.default_rng(0)
+    schema, rng = Schema(tuple(Column(name, "boolean") for name in "abcdef")), np.random.default_rng
     real, synthetic = (
-        pd.DataFrame(rng.random((30, 6)) < 0.5, columns=list(names)) for _ in range(2)
+        pd.DataFrame(rng(i).random((30, 6)) < 0.5, columns=schema.names) for i in (0, 1)
     )
-    details = [
+    one, other = (
         evaluate(real, real, synthetic, schema, metrics=["tvd3"], random_state=seed)["detail"][0]
         for seed in (1, 2)
-    ]
-    assert details[0] == details[1]
-    assert len(details[0]["triples"]) == 4 and details[0]["note"] == "4 of 20 triples"
-    all_triples = total_variation(real, synthetic, schema, 3)
-    assert details[0]["triples"].items() <= all_triples.items()
+    )
+    assert one == other
+    assert len(one["triples"]) == 4 and one["note"] == "4 of 20 triples"
+    assert one["triples"].items() <= total_variation(real, synthetic, schema, 3).items()
 
 
 def test_many_cells_are_counted_as_few_are() -> None:
-    # 30**3 cells for 40 rows are numbered, not laid out; brute force with Counter
-    rng = np.random.default_rng(0)
-    schema = Schema(
-        tuple(Column(n, "categorical", categories=tuple(range(30))) for n in ("a", "b", "c"))
-    )
+    # 30**3 cells for 40 rows are numbered, not laid out; pandas counts rows instead
+    rng, letters = np.random.default_rng(0), tuple(range(30))
+    schema = Schema(tuple(Column(n, "categorical", categories=letters) for n in "abc"))
     real, synthetic = (
-        pd.DataFrame(rng.integers(0, 3, (20, 3)) * 14, columns=list("abc")) for _ in range(2)
+        pd.DataFrame(rng.integers(0, 3, (20, 3)) * 14, columns=schema.names) for _ in range(2)
     )
     shares = [t.value_counts(normalize=True) for t in (real, synthetic)]
     expected = shares[0].sub(shares[1], fill_value=0).abs().sum() / 2
@@ -156,17 +146,14 @@ def test_many_cells_are_counted_as_few_are() -> None:
     assert found["a | b | c"] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("ways", [0, 4, 1.0, "2"])
-def test_ways_that_are_refused(ways: object) -> None:
-    with pytest.raises(SettingError, match="ways"):
-        total_variation(REAL, SYNTHETIC, SCHEMA, ways)  # type: ignore[arg-type]
-
-
-def test_what_else_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"ways \(2\) must be at most 3 and the number of col"):
-        total_variation(numbers(1), numbers(1), NUMBERS, 2)
-    rows = rows_of("real", numbers(1), NUMBERS, strict=True)
+def test_what_is_refused() -> None:
+    for ways in (0, 1.0, "2"):
+        with pytest.raises(SettingError, match=r"ways \(.*\) must be a positive whole number"):
+            total_variation(REAL, SYNTHETIC, SCHEMA, ways)  # type: ignore[arg-type]
+    for tables, ways in (((REAL, SYNTHETIC, SCHEMA), 4), ((numbers(1), numbers(1), NUMBERS), 2)):
+        with pytest.raises(SettingError, match=r"ways \(\d\) must be at most 3 and the number of"):
+            total_variation(*tables, ways)
     with pytest.raises(SettingError, match=r"bins \(0\) must be a positive whole number"):
-        Binning.of(rows, NUMBERS, 0)
+        Binning.of(rows_of("real", numbers(1), NUMBERS, strict=True), NUMBERS, 0)
     with pytest.raises(SchemaError, match="real: column 'n'"):
         total_variation(numbers(-1), numbers(1), NUMBERS)
