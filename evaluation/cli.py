@@ -50,38 +50,38 @@ Texts = list[str] | None
 
 
 def evaluate_files(
-    train: Annotated[Path, option(DATA, help="Rows that the generator learned from.")],
-    test: Annotated[Path, option(DATA, help="Rows that it never saw.")],
-    synthetic: Annotated[Path, option(DATA, help="Its synthetic rows.")],
+    train: Annotated[Path, option(DATA, "Rows that the generator learned from.")],
+    test: Annotated[Path, option(DATA, "Rows that it never saw.")],
+    synthetic: Annotated[Path, option(DATA, "Its synthetic rows.")],
     schema: Annotated[
-        Path, option(DATA, help="Declared domain (YAML), or a model file for the measured one.")
+        Path, option(DATA, "Declared domain (YAML), or a model file for the measured one.")
     ],
     missing: Missing = None,
     on_unknown: OnUnknown = None,
     task: Annotated[
         Texts,
-        option(METHOD, help="binary=COLUMN, multiclass=COLUMN, regression=COLUMN; repeatable."),
+        option(METHOD, "binary=COLUMN, multiclass=COLUMN, regression=COLUMN; repeatable."),
     ] = None,
     quasi_identifiers: Annotated[
-        str, option(METHOD, help="Columns with commas, for k-anonymity and the like.")
+        str, option(METHOD, "Columns with commas, for k-anonymity and the like.")
     ] = "",
     sensitive: Annotated[
-        str, option(METHOD, help="Secret columns with commas; default: the tasks' targets.")
+        str, option(METHOD, "Secret columns with commas; default: the tasks' targets.")
     ] = "",
-    metric: Annotated[Texts, option(METHOD, help="Only this metric; repeatable.")] = None,
+    metric: Annotated[Texts, option(METHOD, "Only this metric; repeatable.")] = None,
     profile: Annotated[
-        Profile, option(METHOD, help="Classifiers: thesis has 512 trees of depth 64.")
+        Profile, option(METHOD, "Classifiers: thesis has 512 trees of depth 64.")
     ] = "light",
     reference: Annotated[
-        bool, option(METHOD, help="Score the training rows too, as the mark to reach.")
+        bool, option(METHOD, "Score the training rows too, as the mark to reach.")
     ] = True,
-    seed: Annotated[int | None, option(METHOD, help="Repeatable figures.")] = None,
-    threads: Annotated[int, option(METHOD, help="Threads of XGBoost.")] = 1,
-    output: Annotated[Path, option(OUTPUT, "--output", "-o", help="JSON with all figures.")] = Path(
+    seed: Annotated[int | None, option(METHOD, "Repeatable figures.")] = None,
+    threads: Annotated[int, option(METHOD, "Threads of XGBoost.")] = 1,
+    output: Annotated[Path, option(OUTPUT, "JSON with all figures.", "--output", "-o")] = Path(
         "evaluation.json"
     ),
     plot: Annotated[
-        Path | None, option(OUTPUT, help="Picture of columns and pairs, .png, .svg or .pdf.")
+        Path | None, option(OUTPUT, "Picture of columns and pairs, .png, .svg or .pdf.")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
