@@ -21,14 +21,20 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
+from copula_shirley.lazy import LazyModule
 from copula_shirley.measure.queries import Query, Tables
 from copula_shirley.measure.transcript import Answer
 from copula_shirley.schema.domain import FloatArray
+
+if TYPE_CHECKING:
+    from scipy import stats
+else:
+    stats = LazyModule("scipy.stats")
 
 Groups = NDArray[np.intp]
 #: For each axis the group of each of its finest cells.
@@ -132,7 +138,7 @@ class Comparison:
         for a scaled chi-square of so many degrees less, whose lower tail is the heavier one.
         """
         wider = 1 + self.excess / 2
-        return float(wider * chi2.ppf(chance / self.least_of, self.free / wider))
+        return float(wider * stats.chi2.ppf(chance / self.least_of, self.free / wider))
 
     def too_little(self, chance: float) -> bool:
         """Whether there is less noise than true noise would show."""
@@ -141,7 +147,7 @@ class Comparison:
     def too_much(self, chance: float) -> bool:
         """Whether there is more noise; of heavier tails than the bell's nothing is said."""
         over = max(math.sqrt(self.squares) - self.slack, 0.0) ** 2
-        return self.excess == 0 and self.least_of == 1 and over > chi2.isf(chance, self.free)
+        return self.excess == 0 and self.least_of == 1 and over > stats.chi2.isf(chance, self.free)
 
     def visible(self, chance: float) -> float:
         """Part of the stated noise below which all noise would be too little."""

@@ -1,22 +1,24 @@
-"""Commands are listed without an import and loaded when asked for; the start imports little."""
+"""Commands are listed without an import and loaded when asked for; old words still work."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, version
 from pathlib import Path
 
 import pytest
 import typer
 from commands import run
+from place import QUICK
 from typer.testing import CliRunner
 
+import copula_shirley
 from copula_shirley.cli import commands
+from copula_shirley.cli.renamed import modern
 from copula_shirley.errors import SettingError
 
-GROUP = commands.ENTRY_POINTS
 SOURCES = {
     "good": 'def hello(name: str) -> None:\n    print(f"hello {name}")\n',
     "apps": 'import typer\napp = typer.Typer(help="Many things.", no_args_is_help=True)\n'
@@ -35,37 +37,26 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
         (tmp_path / f"outside_{name}.py").write_text(text, encoding="utf-8")
         sys.modules.pop(f"outside_{name}", None)
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = {
-        "hello": EntryPoint("hello", "outside_good:hello", GROUP),
-        "broken": EntryPoint("broken", "outside_broken:hello", GROUP),
-        "many": EntryPoint("many", "outside_apps:app", GROUP),
-    }
+    places = {"hello": "good:hello", "broken": "broken:hello", "many": "apps:app"}
+    found = {k: EntryPoint(k, f"outside_{v}", commands.ENTRY_POINTS) for k, v in places.items()}
     monkeypatch.setattr(commands, "installed_commands", lambda: found)
     made = typer.Typer(cls=commands.LazyGroup)
     made.callback()(lambda: None)
     return made
 
 
-def loaded() -> list[str]:
-    return [name for name in sys.modules if name.startswith("outside_")]
+def test_commands_of_packages_are_listed_and_loaded_when_asked_for(app: typer.Typer) -> None:
+    def loaded() -> list[str]:
+        return [name for name in sys.modules if name.startswith("outside_")]
 
-
-def test_the_help_lists_all_and_imports_nobody(app: typer.Typer) -> None:
     shown = CliRunner().invoke(app, ["--help"]).output
     assert all(name in shown for name in [*commands.COMMANDS, "hello", "many", "broken"])
     assert "A command of outside_good." in shown and loaded() == []
-
-
-def test_a_command_of_a_package_is_loaded_when_asked_for(app: typer.Typer) -> None:
-    assert "NAME" in CliRunner().invoke(app, ["hello", "--help"]).output.upper()
     assert CliRunner().invoke(app, ["hello", "you"]).output == "hello you\n"
     assert loaded() == ["outside_good"]
     many = CliRunner().invoke(app, ["many", "--help"]).output
     assert "The first." in many and "The second." in many
     assert CliRunner().invoke(app, ["many", "one"]).output == "one\n"
-
-
-def test_a_broken_package_stops_nobody_else(app: typer.Typer) -> None:
     failed = CliRunner().invoke(app, ["broken"]).exception
     assert isinstance(failed, SettingError)
     assert str(failed) == (
@@ -79,15 +70,72 @@ def test_what_an_extra_adds_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install 'copula-shirley[evaluate]' adds it" in run("evaluate x").refusal()
 
 
-@pytest.mark.parametrize("name", commands.COMMANDS)
-def test_every_command_has_a_help(name: str) -> None:
-    done = run(name, "--help")
-    assert done.code == 0 and f"shirley {name}" in done.out
+def test_help_and_version() -> None:
+    for name in commands.COMMANDS:
+        done = run(name, "--help")
+        assert done.code == 0 and f"shirley {name}" in done.out
+    assert run("--version").out == f"copula-shirley {version('copula-shirley')}\n"
+    assert "Usage: shirley" in run().out
+    panels = run("synthesize --help").out
+    places = [panels.index(f"─ {panel} ─") for panel in ("Data", "Privacy", "Method", "Output")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("syn", ["synthesize"]),
+        ("fit --neighbours ", ["add-remove", "replace-one"]),
+        ("releases ", ["new", "show"]),
+    ],
+)
+def test_the_shell_completes_commands_and_enumerations(line: str, words: list[str]) -> None:
+    count = len(f"shirley {line}x".split()) - 1
+    asked = {"COMP_WORDS": f"shirley {line}", "COMP_CWORD": f"{count}"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name("shirley")],
+        env={**os.environ, **asked, "_SHIRLEY_COMPLETE": "complete_bash"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == words
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("schema data.csv", "draft data.csv"),
+        ("fit d --encoder woe", "fit d --set encoder=woe"),
+        ("fit d --no-discrete -o m", "fit d --set discrete=false -o m"),
+        ("plan s --families=frank,joe", "plan s --set families=[frank,joe]"),
+        ("fit d --epsilon None --domain=private", "fit d --epsilon off --domain measured"),
+        ("inspect m --card=c.html", "inspect m --output=c.html"),
+        ("verify t.csv --model m", "verify t.csv --from m"),
+        ("audit g --folder f --json j.json", "audit g --results f -o j.json"),
+        ("reproduce -o f", "reproduce --folder f"),
+    ],
+)
+def test_old_words_are_replaced_and_told(
+    old: str, new: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert modern(old.split()) == new.split()
+    assert capsys.readouterr().err.startswith("note: ")
+    assert modern(new.split()) == new.split() and capsys.readouterr().err == ""
+
+
+def test_an_old_command_line_still_works(place: Path) -> None:
+    done = run("schema data.csv", folder=place)
+    assert done.out == run("draft data.csv", folder=place).out
+    assert "'schema' is now called 'draft'" in done.err
+    old = QUICK.replace("--set encoder=ordinal", "--encoder ordinal")
+    assert run(f"synthesize data.csv -n 5 -o out.csv {old}", folder=place).code == 0
 
 
 @pytest.mark.parametrize(
     ("script", "more"),
     [
+        ("import copula_shirley", {"typing", "numpy"}),
         ("from copula_shirley import PrivateVine, Schema, read_table", set()),
         ("from copula_shirley.cli import main; main.app(['--help'])", {"numpy", "pandas"}),
         ("from copula_shirley.cli import main; main.app(['draft', 'a.csv'])", set()),
@@ -103,18 +151,7 @@ def test_what_takes_long_is_not_imported(tmp_path: Path, script: str, more: set[
     assert done.stderr.endswith("set()\n")
 
 
-def test_the_shell_completes_names_of_commands() -> None:
-    words = {"_SHIRLEY_COMPLETE": "complete_bash", "COMP_WORDS": "shirley syn", "COMP_CWORD": "1"}
-    program = Path(sys.executable).with_name("shirley")
-    done = subprocess.run(
-        [program], env={**os.environ, **words}, check=False, capture_output=True, text=True
-    )
-    assert done.stdout.split() == ["synthesize"]
-
-
 def test_every_public_name_is_there() -> None:
-    import copula_shirley  # noqa: PLC0415
-
     for name in copula_shirley.__all__:
         assert getattr(copula_shirley, name).__name__.startswith(name)
     assert set(copula_shirley.__all__) <= set(dir(copula_shirley))

@@ -1,0 +1,49 @@
+"""A folder with a table, its schema and a model, as a user has them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from place import SCHEMA, two_hundred_rows
+
+from copula_shirley import CopulaShirley, PrivacyWarning
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with data.csv and schema.yaml."""
+    two_hundred_rows().to_csv(tmp_path / "data.csv", index=False)
+    SCHEMA.write(tmp_path / "schema.yaml")
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def model_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("model") / "model.shirley"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)
+        generator = CopulaShirley(encoder="ordinal", families="gaussian", threads=1, random_state=0)
+        generator.fit(two_hundred_rows(), SCHEMA).save(path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def model(place: Path, model_bytes: bytes) -> Path:
+    """model.shirley in the same folder, of which nothing is proved."""
+    (place / "model.shirley").write_bytes(model_bytes)
+    return place / "model.shirley"
+
+
+@pytest.fixture
+def spoil(place: Path) -> Callable[[str, object], None]:
+    """Put one private value into the fourth row of data.csv."""
+
+    def spoilt(column: str, value: object) -> None:
+        table = two_hundred_rows().astype({column: object})
+        table.loc[3, column] = value
+        table.to_csv(place / "data.csv", index=False)
+
+    return spoilt
