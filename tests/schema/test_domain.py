@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.schema.dates import Datetime
+from copula_shirley.schema.dates import STEPS, Datetime
 from copula_shirley.schema.domain import MISSING
 from copula_shirley.schema.schema import Column
 
@@ -45,25 +46,16 @@ HOUR = column_of(
     "datetime", minimum="2020-01-01 06:00", maximum="2020-01-02", resolution="1h", missing=True
 )
 
+MAYBE = column_of("boolean", missing=True)
+TEN = column_of("categorical", categories=(30, 10, 20))
+SHARE = column_of("continuous", minimum=0, maximum=1, missing=True)
 BY_HAND: dict[str, tuple[Column, list[Any], list[float]]] = {
     "categories": (COLOUR, ["green", "red", None, "blue", "red", None], [2, 0, -INF, 1, 0, -INF]),
-    "number categories": (
-        column_of("categorical", categories=(30, 10, 20)),
-        [10, 20, 30],
-        [1, 2, 0],
-    ),
+    "number categories": (TEN, [10, 20, 30], [1, 2, 0]),
     "booleans": (column_of("boolean"), [True, False, True], [1, 0, 1]),
-    "booleans and missing": (
-        column_of("boolean", missing=True),
-        [True, None, False],
-        [1, -INF, 0],
-    ),
+    "booleans and missing": (MAYBE, [True, None, False], [1, -INF, 0]),
     "integers": (column_of("integer", minimum=-5, maximum=5), [-5, 0, 5], [-5, 0, 5]),
-    "numbers": (
-        column_of("continuous", minimum=0, maximum=1, missing=True),
-        [0.25, math.nan, 1.0],
-        [0.25, -INF, 1],
-    ),
+    "numbers": (SHARE, [0.25, math.nan, 1.0], [0.25, -INF, 1]),
     # February 2020 has 29 days
     "dates": (DAY, [pd.Timestamp("2020-02-27"), pd.Timestamp("2020-03-01")], [0, 3]),
     "hours": (HOUR, [pd.Timestamp("2020-01-01 07:00"), pd.NaT], [1, -INF]),
@@ -79,17 +71,8 @@ def test_numbers_by_hand(column: Column, values: list[Any], numbers: list[float]
 
 
 def test_a_time_zone_counts_in_utc() -> None:
-    stamps = pd.Series(pd.to_datetime(["2020-01-01 08:00", "2020-01-01 09:00"]))
-    assert HOUR.domain.to_numbers(stamps.dt.tz_localize("Europe/Berlin")).tolist() == [1, 2]
-
-
-def test_the_order_of_numbers_is_the_order_of_values_with_missing_first() -> None:
-    sizes = column_of("categorical", categories=("small", "large"), ordered=True, missing=True)
-    assert sizes.domain.to_numbers(pd.Series(["large", None, "small"])).argsort().tolist() == [
-        1,
-        2,
-        0,
-    ]
+    moments_ = pd.Series(pd.to_datetime(["2020-01-01 08:00", "2020-01-01 09:00"]))
+    assert HOUR.domain.to_numbers(moments_.dt.tz_localize("Europe/Berlin")).tolist() == [1, 2]
 
 
 # -- the round trip is the identity ----------------------------------------------------
@@ -108,6 +91,10 @@ def texts(dtype: Any) -> tuple[Column, st.SearchStrategy[Any], Make]:
 
 def whole(dtype: str, low: int = 0, high: int = 255) -> tuple[Column, Any, Make]:
     return column_of("integer", minimum=low, maximum=high), st.integers(low, high), as_type(dtype)
+
+
+def real(dtype: str, values: Any) -> tuple[Column, Any, Make]:
+    return column_of("continuous", minimum=-1e15, maximum=1e15), values, as_type(dtype)
 
 
 def moments(make: Make, resolution: str = "1s", **fields: Any) -> tuple[Column, Any, Make]:
@@ -149,29 +136,13 @@ STORED: dict[str, tuple[Column, Any, Make]] = {
     "Int64": whole("Int64", -(2**53), 2**53),
     "UInt8": whole("UInt8"),
     "integers as float64": whole("float64"),
-    "float64": (
-        column_of("continuous", minimum=-1e15, maximum=1e15),
-        st.floats(-1e15, 1e15),
-        as_type("float64"),
-    ),
-    "float32": (
-        column_of("continuous", minimum=-1e15, maximum=1e15),
-        st.floats(-(2.0**40), 2.0**40, width=32),
-        as_type("float32"),
-    ),
-    "Float64": (
-        column_of("continuous", minimum=-1e15, maximum=1e15),
-        st.floats(-1e15, 1e15),
-        as_type("Float64"),
-    ),
+    "float64": real("float64", st.floats(-1e15, 1e15)),
+    "float32": real("float32", st.floats(-(2.0**40), 2.0**40, width=32)),
+    "Float64": real("Float64", st.floats(-1e15, 1e15)),
     "bool": (column_of("boolean"), st.booleans(), as_type("bool")),
     "boolean": (column_of("boolean"), st.booleans(), as_type("boolean")),
     "boolean objects": (column_of("boolean"), st.booleans(), as_type(object)),
-    "number categories": (
-        column_of("categorical", categories=(3, 1, 2)),
-        st.integers(1, 3),
-        as_type("int64"),
-    ),
+    "number categories": (TEN, st.sampled_from([10, 20, 30]), as_type("int64")),
     "datetime64[ns]": moments(stamps("ns")),
     "datetime64[us]": moments(stamps("us"), "1us"),
     "datetime64[s]": moments(stamps("s")),
@@ -191,21 +162,15 @@ FULL = {"int64", "int32", "uint8", "bool", "number categories"}
 @settings(max_examples=25)
 @given(data=st.data())
 def test_the_round_trip_is_the_identity(stored: str, data: st.DataObject) -> None:
+    """Missing values included, where the dtype has a place for them."""
     column, values, make = STORED[stored]
     assert_identity(column, make(data.draw(st.lists(values, min_size=1, max_size=6))))
-
-
-@pytest.mark.parametrize("stored", [name for name in STORED if name not in FULL])
-@settings(max_examples=25)
-@given(data=st.data())
-def test_the_round_trip_keeps_missing_values(stored: str, data: st.DataObject) -> None:
-    column, values, make = STORED[stored]
+    if stored in FULL:
+        return
     column = Column.from_dict("x", {**column.to_dict(), "missing": True})
-    listed = data.draw(st.lists(st.one_of(st.none(), values), max_size=6))
-    series = make([*listed, None])
+    series = make([*data.draw(st.lists(st.one_of(st.none(), values), max_size=6)), None])
     back = round_trip(column, series)
-    assert back.dtype == series.dtype
-    assert back.isna().tolist() == series.isna().tolist()
+    assert back.dtype == series.dtype and back.isna().tolist() == series.isna().tolist()
     pd.testing.assert_series_equal(back.dropna(), series.dropna(), check_exact=True)
 
 
@@ -243,21 +208,11 @@ def test_dates_as_pandas_categories(how: str) -> None:
     assert back.dropna().tolist() == series.dropna().tolist()
 
 
-def test_dates_of_which_none_is_known() -> None:
-    series = pd.Series([pd.NaT, pd.NaT], dtype="datetime64[us]")
-    assert_identity(HOUR, series)
-
-
-def test_an_empty_draw_has_the_right_dtype() -> None:
+def test_dtypes_do_not_depend_on_values() -> None:
+    assert_identity(HOUR, pd.Series([pd.NaT, pd.NaT], dtype="datetime64[us]"))
     for column, _, make in STORED.values():
         stored = column.domain.storage(make([]))
         assert column.domain.from_numbers(np.empty(0), stored).dtype == make([]).dtype
-
-
-def test_storage_depends_on_the_dtype_alone() -> None:
-    maybe = column_of("integer", minimum=0, maximum=9, missing=True)
-    full = pd.Series([1, 2], dtype="int64")
-    assert maybe.domain.storage(full) == maybe.domain.storage(full.iloc[:1]) == "Int64"
 
 
 # -- guesses for a draft ---------------------------------------------------------------
@@ -270,59 +225,41 @@ def test_storage_depends_on_the_dtype_alone() -> None:
         (["2020/01/31"], "%Y/%m/%d"),
         (["2020-01-31 23:59:59"], "%Y-%m-%d %H:%M:%S"),
         (["2020-01-31T23:59:59"], "%Y-%m-%dT%H:%M:%S"),
-        (["2020-01-31", "2020-02-31"], None),
-        (["2020-01-31", "never"], None),
-        (["31.01.2020"], None),
+        *((texts_, None) for texts_ in (["2020-01-31", "2020-02-31"], ["never"], ["31.01.2020"])),
     ],
 )
 def test_the_format_of_dates_is_guessed(texts_: list[str], found: str | None) -> None:
     assert Datetime.format_of(pd.Series(texts_)) == found
 
 
-@pytest.mark.parametrize(
-    ("later", "step"),
-    [
-        ("2020-01-09", "1D"),
-        ("2020-01-01 05:00", "1h"),
-        ("2020-01-01 05:01", "1min"),
-        ("2020-01-01 05:01:07", "1s"),
-        ("2020-01-01 05:01:07.003", "1ms"),
-        ("2020-01-01 05:01:07.000003", "1us"),
-    ],
-)
-def test_the_step_of_dates_is_guessed(later: str, step: str) -> None:
-    earlier = pd.Timestamp("2020-01-01")
-    moments_ = pd.Series([earlier, pd.Timestamp(later)])
+@pytest.mark.parametrize("step", STEPS)
+def test_the_step_of_dates_is_guessed(step: str) -> None:
+    first = pd.Timestamp("2020-01-01")
+    moments_ = pd.Series([first, first + 7 * pd.Timedelta(step), first + 9 * pd.Timedelta(step)])
     assert Datetime.drafted(moments_)["resolution"] == step
 
 
 # -- cells, by hand --------------------------------------------------------------------
 
 TENTHS = column_of("continuous", minimum=0, maximum=1, cells=4)
+WEEK: dict[str, Any] = {"minimum": "2020-01-01", "maximum": "2020-01-14", "resolution": "7D"}
+#: 27 February to 4 March 2020 are seven days.
+LEAP: dict[str, Any] = {"minimum": "2020-02-27", "maximum": "2020-03-04", "resolution": "1D"}
+
+
+def digits(cells: int, *special: int, **fields: Any) -> Column:
+    return column_of("integer", minimum=0, maximum=9, cells=cells, special=special, **fields)
+
+
 CELLS: dict[str, tuple[Column, list[float], list[float], float]] = {
     "categories": (COLOUR, [-INF, 0, 1, 2], [-INF, 0, 1, 2], 1),
     "booleans": (column_of("boolean"), [0, 1], [0, 1], 1),
     "few integers": (column_of("integer", minimum=3, maximum=6), [3, 4, 5, 6], [3, 4, 5, 6], 1),
     # ten integers in three cells: 0 to 3, 4 to 6, 7 to 9
-    "integers": (column_of("integer", minimum=0, maximum=9, cells=3), [0, 4, 7], [3, 6, 9], 1),
-    "special at the edge": (
-        column_of("integer", minimum=0, maximum=9, cells=3, special=(0,)),
-        [0, 1, 4, 7],
-        [0, 3, 6, 9],
-        1,
-    ),
-    "special inside": (
-        column_of("integer", minimum=0, maximum=9, cells=2, special=(7,)),
-        [0, 5, 7, 8],
-        [4, 6, 7, 9],
-        1,
-    ),
-    "special at the maximum": (
-        column_of("integer", minimum=0, maximum=9, cells=1, special=(9,), missing=True),
-        [-INF, 0, 9],
-        [-INF, 8, 9],
-        1,
-    ),
+    "integers": (digits(3), [0, 4, 7], [3, 6, 9], 1),
+    "special at the edge": (digits(3, 0), [0, 1, 4, 7], [0, 3, 6, 9], 1),
+    "special inside": (digits(2, 7), [0, 5, 7, 8], [4, 6, 7, 9], 1),
+    "special at the maximum": (digits(1, 9, missing=True), [-INF, 0, 9], [-INF, 8, 9], 1),
     "more cells than integers": (
         column_of("integer", minimum=0, maximum=1, cells=50),
         [0, 1],
@@ -338,20 +275,9 @@ CELLS: dict[str, tuple[Column, list[float], list[float], float]] = {
         [0, 1, 1.5, 1.5, 2, 2],
         0,
     ),
-    # 27 February to 4 March 2020 are seven days
-    "dates": (
-        column_of("datetime", minimum="2020-02-27", maximum="2020-03-04", resolution="1D", cells=2),
-        [0, 4],
-        [3, 6],
-        1,
-    ),
+    "dates": (column_of("datetime", **LEAP, cells=2), [0, 4], [3, 6], 1),
     # 1 and 8 January; the 15th is not reached
-    "a maximum off the grid": (
-        column_of("datetime", minimum="2020-01-01", maximum="2020-01-14", resolution="7D"),
-        [0, 1],
-        [0, 1],
-        1,
-    ),
+    "a maximum off the grid": (column_of("datetime", **WEEK), [0, 1], [0, 1], 1),
 }
 
 
@@ -364,27 +290,21 @@ def test_cells_by_hand(column: Column, first: list[float], last: list[float], st
     assert found.size == column.size == len(first)
 
 
-@pytest.mark.parametrize(
-    ("fields", "count"),
-    [
-        ({"kind": "integer", "minimum": 1, "maximum": 1000}, 1000),
-        ({"kind": "integer", "minimum": 1, "maximum": 1001}, 100),
-        ({"kind": "continuous", "minimum": 0, "maximum": 9}, 100),
-        ({"kind": "continuous", "minimum": 0, "maximum": 9, "resolution": 0.5}, 18),
-        ({"kind": "continuous", "minimum": 0, "maximum": 9, "resolution": 0.01}, 100),
-        ({"kind": "continuous", "minimum": 0, "maximum": 9, "resolution": 50}, 1),
-        (
-            {
-                "kind": "datetime",
-                "minimum": "2020-01-01",
-                "maximum": "2021-01-01",
-                "resolution": "1D",
-            },
-            367,
-        ),
-        ({"kind": "datetime", "minimum": "2020-01-01", "maximum": "2021-01-01"}, 100),
-    ],
-)
+NINE = {"kind": "continuous", "minimum": 0, "maximum": 9}
+YEAR = {"kind": "datetime", "minimum": "2020-01-01", "maximum": "2021-01-01"}
+COUNTS: list[tuple[dict[str, Any], int]] = [
+    ({"kind": "integer", "minimum": 1, "maximum": 1000}, 1000),
+    ({"kind": "integer", "minimum": 1, "maximum": 1001}, 100),
+    (NINE, 100),
+    ({**NINE, "resolution": 0.5}, 18),
+    ({**NINE, "resolution": 0.01}, 100),
+    ({**NINE, "resolution": 50}, 1),
+    ({**YEAR, "resolution": "1D"}, 367),
+    (YEAR, 100),
+]
+
+
+@pytest.mark.parametrize(("fields", "count"), COUNTS)
 def test_the_number_of_cells_that_a_schema_does_not_name(
     fields: dict[str, Any], count: int
 ) -> None:
@@ -429,13 +349,19 @@ def test_spread_reaches_every_number_of_the_cell_and_no_other() -> None:
 
 
 @st.composite
-def gridded(draw: st.DrawFn) -> tuple[Column, np.ndarray]:
-    """An integer column and some of its numbers."""
-    low = draw(st.integers(-(10**6), 10**6))
-    high = low + draw(st.integers(0, 3000))
-    inside = st.integers(low, high)
+def numeric(draw: st.DrawFn, kind: str) -> tuple[Column, np.ndarray]:
+    """A column of numbers, and some of them."""
+    inside: Any
+    if kind == "integer":
+        low: float = draw(st.integers(-(10**6), 10**6))
+        high: float = low + draw(st.integers(0, 3000))
+        inside = st.integers(int(low), int(high))
+    else:
+        low = draw(st.floats(-1e3, 1e3))
+        high = low + draw(st.one_of(st.just(0.0), st.floats(0.1, 1e3)))
+        inside = st.floats(low, high)
     column = column_of(
-        "integer",
+        kind,
         minimum=low,
         maximum=high,
         cells=draw(st.one_of(st.none(), st.integers(1, 50))),
@@ -447,24 +373,6 @@ def gridded(draw: st.DrawFn) -> tuple[Column, np.ndarray]:
 
 
 @st.composite
-def intervals(draw: st.DrawFn) -> tuple[Column, np.ndarray]:
-    """A continuous column and some of its numbers."""
-    low = draw(st.floats(-1e3, 1e3))
-    high = low + draw(st.one_of(st.just(0.0), st.floats(0.1, 1e3)))
-    inside = st.floats(low, high)
-    column = column_of(
-        "continuous",
-        minimum=low,
-        maximum=high,
-        cells=draw(st.one_of(st.none(), st.integers(1, 50))),
-        special=tuple(draw(st.lists(inside, max_size=3))),
-        missing=draw(st.booleans()),
-    )
-    numbers = [*draw(st.lists(inside, min_size=1, max_size=20)), low, high, *column.special]
-    return column, np.array(numbers)
-
-
-@st.composite
 def listed(draw: st.DrawFn) -> tuple[Column, np.ndarray]:
     """A categorical column and some of its numbers."""
     size = draw(st.integers(1, 9))
@@ -472,7 +380,7 @@ def listed(draw: st.DrawFn) -> tuple[Column, np.ndarray]:
     return column, np.array(draw(st.lists(st.integers(0, size - 1), min_size=1)), dtype=float)
 
 
-drawn_columns = st.one_of(gridded(), intervals(), listed())
+drawn_columns = st.one_of(numeric("integer"), numeric("continuous"), listed())
 
 
 @given(drawn_columns)
@@ -511,7 +419,7 @@ def test_spread_stays_in_the_cell_and_on_the_grid(
         assert np.all(known == np.round(known))
 
 
-@given(st.one_of(gridded(), intervals()), st.integers(0, 2**32))
+@given(st.one_of(numeric("integer"), numeric("continuous")), st.integers(0, 2**32))
 def test_a_special_value_is_alone_in_its_cell(drawn: tuple[Column, np.ndarray], seed: int) -> None:
     column, numbers = drawn
     found = column.domain.cells()
@@ -543,49 +451,27 @@ def test_rounding_by_hand() -> None:
     assert column.domain.round(numbers).tolist() == expected
 
 
-def test_rounding_leaves_no_dust() -> None:
-    column = column_of("continuous", minimum=0, maximum=1, resolution=0.1)
-    assert column.domain.round(np.array([0.31, 0.68])).tolist() == [0.3, 0.7]
-
-
-@pytest.mark.parametrize("resolution", [0.125, 1.25, 0.0625, 0.375])
-def test_rounding_to_a_grid_with_many_digits(resolution: float) -> None:
+@pytest.mark.parametrize("resolution", [0.1, 0.125, 1.25, 0.0625, 0.375])
+def test_rounding_leaves_no_digits_behind(resolution: float) -> None:
     column = column_of("continuous", minimum=0, maximum=100, resolution=resolution)
-    grid = np.arange(9) * resolution
-    assert column.domain.round(grid).tolist() == grid.tolist()
+    grid = [float(Decimal(str(resolution)) * i) for i in range(9)]
+    assert column.domain.round(np.array(grid) + resolution / 5).tolist() == grid
 
 
 @pytest.mark.parametrize("resolution", GRIDS)
 @settings(max_examples=25)
-@given(drawn=intervals())
-def test_rounding_stays_within_the_bounds(
+@given(drawn=numeric("continuous"))
+def test_rounded_numbers_lie_on_the_grid_or_on_a_bound(
     resolution: float, drawn: tuple[Column, np.ndarray]
 ) -> None:
     plain, numbers = drawn
+    assert plain.domain.round(numbers).tolist() == numbers.tolist()
     column = Column.from_dict("x", {**plain.to_dict(), "resolution": resolution})
     rounded = column.domain.round(np.append(numbers, MISSING))
     assert rounded[-1] == MISSING
     rounded = rounded[:-1]
     assert np.all((rounded >= column.minimum) & (rounded <= column.maximum))
-    assert plain.domain.round(numbers).tolist() == numbers.tolist()
-
-
-@pytest.mark.parametrize("resolution", GRIDS)
-@settings(max_examples=25)
-@given(drawn=intervals())
-def test_rounded_numbers_lie_on_the_grid_or_on_a_bound(
-    resolution: float, drawn: tuple[Column, np.ndarray]
-) -> None:
-    plain, numbers = drawn
-    column = Column.from_dict("x", {**plain.to_dict(), "resolution": resolution})
-    rounded = column.domain.round(numbers)
     steps = rounded / resolution
     # up to 2e6 steps, each a few float roundings of 2e-16 away from a whole number
     on_grid = np.abs(steps - np.round(steps)) < 1e-6
     assert np.all(on_grid | np.isin(rounded, [column.minimum, column.maximum]))
-
-
-def test_only_continuous_columns_are_rounded() -> None:
-    numbers = np.array([0.0, 1.0, 2.0])
-    assert COLOUR.domain.round(numbers) is numbers
-    assert DAY.domain.round(numbers) is numbers

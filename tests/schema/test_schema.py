@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -27,36 +28,22 @@ from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.draft import DRAFT_NOTE
 from copula_shirley.schema.schema import Column, Schema
 
-SCHEMA = Schema(
-    (
-        Column("job", "categorical", categories=("baker", "clerk", "nurse", "else"), other="else"),
-        Column("grade", "categorical", categories=("low", "high"), ordered=True, missing=True),
-        Column("age", "integer", minimum=0, maximum=120),
-        Column(
-            "pay",
-            "continuous",
-            minimum=0,
-            maximum=9999.5,
-            resolution=0.5,
-            cells=10,
-            special=(0,),
-            missing=True,
-        ),
-        Column("smoker", "boolean", missing=True),
-        Column("seen", "datetime", minimum="2020-01-01", maximum="2020-12-31", resolution="1D"),
-        Column(
-            "born",
-            "datetime",
-            minimum="1900-01-01",
-            maximum="2019-12-31",
-            resolution="1D",
-            format="%d.%m.%Y",
-            missing=True,
-        ),
-    ),
-    person="id",
-    max_rows=2,
-)
+#: Every way of writing a column.
+TEXT = """
+format: 1
+person: {column: id, max_rows: 2}
+columns:
+  job: {kind: categorical, categories: [baker, clerk, nurse, else], other: else}
+  grade: {kind: categorical, categories: [low, high], ordered: true, missing: true}
+  age: {kind: integer, minimum: 0, maximum: 120}
+  pay: {kind: continuous, minimum: 0, maximum: 9999.5, resolution: 0.5, cells: 10, special: [0],
+    missing: true}
+  smoker: {kind: boolean, missing: true}
+  seen: {kind: datetime, minimum: 2020-01-01, maximum: 2020-12-31, resolution: 1D}
+  born: {kind: datetime, minimum: 1900-01-01, maximum: 2019-12-31, resolution: 1D,
+    format: "%d.%m.%Y", missing: true, provenance: declared}
+"""
+SCHEMA = Schema.from_yaml(TEXT)
 
 
 def six_rows() -> pd.DataFrame:
@@ -101,37 +88,20 @@ def one(column: Column) -> Schema:
 
 def test_a_table_that_fits_comes_back_unchanged() -> None:
     table = six_rows()
-    pd.testing.assert_frame_equal(SCHEMA.validate(table), six_rows())
-    pd.testing.assert_frame_equal(table, six_rows())
-
-
-def test_columns_may_stand_in_any_order() -> None:
-    table = six_rows()[[*reversed(SCHEMA.names), "id"]]
-    assert list(SCHEMA.validate(table).columns) == [*reversed(SCHEMA.names), "id"]
+    for on_unknown in ("refuse", "clip"):
+        pd.testing.assert_frame_equal(SCHEMA.validate(table, on_unknown=on_unknown), six_rows())
+    backwards = table[[*reversed(SCHEMA.names), "id"]]
+    assert list(SCHEMA.validate(backwards).columns) == [*reversed(SCHEMA.names), "id"]
 
 
 def test_names_length_and_lookup() -> None:
     assert SCHEMA.names == ("job", "grade", "age", "pay", "smoker", "seen", "born")
-    assert len(SCHEMA) == 7
-    assert [column.name for column in SCHEMA] == list(SCHEMA.names)
-    assert SCHEMA["age"].maximum == 120
+    assert len(SCHEMA) == 7 and [column.name for column in SCHEMA] == list(SCHEMA.names)
+    assert [column.name for column in SCHEMA if column.nominal] == ["job"]
+    # pay: 10 cells of 999.95, one for the special 0, one for missing
+    assert [SCHEMA[name].size for name in SCHEMA.names[:5]] == [4, 3, 121, 12, 3]
     with pytest.raises(SchemaError, match=r"'ag' is not in the schema; it has job, grade, age"):
         SCHEMA["ag"]
-
-
-def test_only_unordered_categories_are_nominal() -> None:
-    assert [column.name for column in SCHEMA if column.nominal] == ["job"]
-
-
-def test_size_counts_the_cell_of_missing_values() -> None:
-    # pay: 10 cells of 999.95, one for the special 0, one for missing
-    assert [SCHEMA[name].size for name in ("job", "grade", "age", "pay", "smoker")] == [
-        4,
-        3,
-        121,
-        12,
-        3,
-    ]
 
 
 # -- what is refused -------------------------------------------------------------------
@@ -148,7 +118,6 @@ WRONG = {
     "infinite integer": ("age", math.inf, "[0, 120]"),
     "number too large": ("pay", 47110.5, "[0, 9999.5]"),
     "number too small": ("pay", -0.4711, "[0, 9999.5]"),
-    "infinite number": ("pay", math.inf, "[0, 9999.5]"),
     "negative infinite number": ("pay", -math.inf, "[0, 9999.5]"),
     "text in a number column": ("pay", "quarry4711", "numbers in [0, 9999.5]"),
     "text in a boolean column": ("smoker", "quarry4711", "False, True"),
@@ -157,10 +126,11 @@ WRONG = {
     "date too late": ("seen", pd.Timestamp("2047-11-04"), "[2020-01-01 00:00:00, 2020-12-31"),
     "date off the grid": ("seen", pd.Timestamp("2020-05-05 04:07:11"), "steps (1 days"),
     "date as text": ("seen", "2020-11-04", "declare their format"),
+    "number as a date": ("seen", 4711, "not a date"),
+    "date as a number": ("age", pd.Timestamp("1970-01-01"), "not a number"),
     "date off the format": ("born", "1947-11-04", "'%d.%m.%Y'"),
     "date that is none": ("born", "31.02.1947", "'%d.%m.%Y'"),
     "text date too late": ("born", "04.11.2047", "[1900-01-01 00:00:00, 2019-12-31"),
-    "text date too early": ("born", "04.11.1847", "[1900-01-01 00:00:00, 2019-12-31"),
 }
 
 
@@ -173,130 +143,80 @@ def test_a_wrong_value_is_refused_by_column_and_rule(name: str, value: Any, allo
     assert shown.startswith(hidden)  # the same message, and the value after it
     quoted = str(value.date()) if isinstance(value, pd.Timestamp) else repr(value)
     assert quoted in shown or str(value) in shown
-    assert "found" in shown
     assert str(value) not in hidden.replace(allowed, "").replace("120", "")
-    assert "found" not in hidden
+    assert "found" in shown and "found" not in hidden
 
 
-@pytest.mark.parametrize("name", ["job", "age", "seen"])
-def test_a_missing_value_that_is_not_declared_is_refused(name: str) -> None:
-    empty = pd.NaT if name == "seen" else None
-    for show_values in (False, True):
-        message = refusal(with_value(name, empty), show_values=show_values)
-        assert message.startswith(f"column {name!r}: a value is missing")
-        assert "missing: true" in message
+@pytest.mark.parametrize("name", SCHEMA.names)
+def test_a_missing_value_must_be_declared(name: str) -> None:
+    table = with_value(name, pd.NaT if name == "seen" else None, row=0)
+    if SCHEMA[name].missing:
+        SCHEMA.validate(table)
+        return
+    for options in ({}, {"show_values": True}, {"on_unknown": "clip"}):
+        message = refusal(table, **options)
+        assert message.startswith(f"column {name!r}: a value is missing; declare missing: true")
 
 
-@pytest.mark.parametrize("name", ["grade", "pay", "smoker", "born"])
-def test_a_missing_value_that_is_declared_fits(name: str) -> None:
-    SCHEMA.validate(with_value(name, None, row=0))
-
-
-def test_at_most_five_values_are_quoted() -> None:
-    table = pd.DataFrame({"x": range(100, 120)})
-    column = Column("x", "integer", minimum=0, maximum=9)
+def test_messages_stay_short() -> None:
+    table, column = (
+        pd.DataFrame({"x": range(100, 120)}),
+        Column("x", "integer", minimum=0, maximum=9),
+    )
     assert refusal(table, one(column), show_values=True).endswith("(found 100, 101, 102, 103, 104)")
-
-
-def test_a_long_list_of_categories_is_cut_in_the_message() -> None:
     column = Column("x", "categorical", categories=tuple(f"c{i}" for i in range(30)))
     message = refusal(pd.DataFrame({"x": ["quarry"]}), one(column))
     assert "30 categories" in message and "'c11', ..." in message and "c12" not in message
 
 
-def test_a_column_absent_from_the_table_is_refused() -> None:
-    message = refusal(six_rows().drop(columns="age"))
-    assert message == "column 'age' is in the schema but not in the table"
-
-
-def test_a_column_absent_from_the_schema_is_refused() -> None:
-    message = refusal(six_rows().assign(extra=1))
-    assert message.startswith("column 'extra' is in the table but not in the schema")
-
-
-def test_the_person_column_must_be_there() -> None:
-    message = refusal(six_rows().drop(columns="id"))
-    assert message == "person column 'id' is in the schema but not in the table"
-
-
-def test_duplicate_columns_are_refused() -> None:
-    table = six_rows()
-    twice = pd.concat([table, table[["age"]]], axis=1)
-    assert refusal(twice).startswith("column 'age' stands twice")
-    with pytest.raises(SchemaError, match="'age' stands twice"):
-        Schema.draft(twice)
-
-
-def test_an_empty_table_is_refused() -> None:
-    assert "no rows" in refusal(six_rows().iloc[:0])
-    with pytest.raises(SchemaError, match="no rows"):
-        Schema.draft(six_rows().iloc[:0])
-
-
-@pytest.mark.parametrize("table", [None, [[1]], {"x": [1]}, np.zeros((2, 2))])
-def test_only_a_frame_is_a_table(table: Any) -> None:
-    assert "must be a pandas DataFrame" in refusal(table)
-    with pytest.raises(SchemaError, match="must be a pandas DataFrame"):
-        Schema.draft(table)
-
-
-@pytest.mark.parametrize("name", [0, ("a", "b"), None, ""])
-def test_column_names_must_be_texts(name: Any) -> None:
+def named(name: Any) -> pd.DataFrame:
     table = pd.DataFrame({"x": [1, 2]})
     table.columns = pd.Index([name], dtype=object, tupleize_cols=False)
-    assert "must be a non-empty text" in refusal(table)
+    return table
 
 
-def test_a_person_with_too_many_rows_is_refused() -> None:
+def id_of_row_2(value: Any) -> pd.DataFrame:
     table = six_rows()
-    table.loc[2, "id"] = "p1"  # a third row
+    table.loc[2, "id"] = value
+    return table
+
+
+UNNAMED = "person column 'id': every row must name its person, by a text or a whole number"
+BAD_TABLES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: six_rows().drop(columns="age"), "column 'age' is in the schema but not in the table"),
+    (lambda: six_rows().assign(extra=1), "column 'extra' is in the table but not in the schema"),
+    (lambda: six_rows().drop(columns="id"), "person column 'id' is in the schema but not in the"),
+    (lambda: pd.concat([six_rows(), six_rows()[["age"]]], axis=1), "column 'age' stands twice"),
+    (lambda: six_rows().iloc[:0], "the table has no rows"),
+    *((lambda name=name: named(name), "column name (") for name in (0, ("a", "b"), None, "")),
+    *((lambda bad=bad: bad, "table (") for bad in (None, [[1]], {"x": [1]}, np.zeros((2, 2)))),
+    (lambda: id_of_row_2("p1"), "person column 'id': a person has more rows than max_rows (2)"),
+    (lambda: id_of_row_2(None), UNNAMED),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), BAD_TABLES)
+def test_a_table_of_another_shape_is_refused(make: Callable[[], Any], message: str) -> None:
     for show_values in (False, True):
-        message = refusal(table, show_values=show_values)
-        assert message.startswith("person column 'id': ")
-        assert "max_rows (2)" in message
-    assert "p1" not in refusal(table)
-
-
-def test_every_row_must_name_its_person() -> None:
-    table = six_rows()
-    table.loc[2, "id"] = None
-    assert (
-        refusal(table)
-        == "person column 'id': every row must name its person, by a text or a whole number"
-    )
-
-
-def test_on_unknown_must_be_refuse_or_clip() -> None:
-    assert "on_unknown ('drop') must be refuse or clip" in refusal(six_rows(), on_unknown="drop")
+        assert refusal(make(), show_values=show_values).startswith(message)
+    if not message.startswith("person column"):
+        assert refusal(make(), on_unknown="clip").startswith(message)
+    if message.startswith(("table", "column name", "the table", "column 'age' stands")):
+        with pytest.raises(SchemaError):
+            Schema.draft(make())
+    assert refusal(id_of_row_2(None), on_unknown="clip") == UNNAMED  # no row is dropped in silence
+    assert "on_unknown ('drop') must be refuse or clip" in refusal(make(), on_unknown="drop")
 
 
 @pytest.mark.parametrize("name", ["job", "age", "smoker", "seen"])
 def test_a_list_as_a_value_is_refused_not_a_crash(name: str) -> None:
     message = refusal(with_value(name, ["quarry4711"]))
-    assert message.startswith(f"column {name!r}: ")
-    assert "4711" not in message
-
-
-def test_numbers_are_no_dates() -> None:
-    column = Column("t", "datetime", minimum="1970-01-01", maximum="2020-12-31")
-    assert "not a date" in refusal(pd.DataFrame({"t": [0, 0]}), one(column))
-
-
-def test_dates_are_no_numbers() -> None:
-    column = Column("n", "integer", minimum=0, maximum=9)
-    table = pd.DataFrame({"n": pd.to_datetime(["1970-01-01", "1970-01-01"])})
-    assert "not a number" in refusal(table, one(column))
+    assert message.startswith(f"column {name!r}: ") and "4711" not in message
 
 
 def test_offsets_that_differ_are_one_timeline() -> None:
-    column = Column(
-        "t",
-        "datetime",
-        minimum="2020-01-01",
-        maximum="2020-12-31",
-        resolution="1h",
-        format="%Y-%m-%dT%H:%M:%S%z",
-    )
+    domain: dict[str, Any] = {"minimum": "2020-01-01", "maximum": "2020-12-31", "resolution": "1h"}
+    column = Column("t", "datetime", format="%Y-%m-%dT%H:%M:%S%z", **domain)
     summer = pd.DataFrame({"t": ["2020-02-01T01:00:00+0100", "2020-07-01T01:00:00+0200"]})
     one(column).validate(summer)
     # February 1st is 31 days after the minimum, and 23:00 of June 30th 181 days and 23 hours
@@ -308,10 +228,6 @@ def test_offsets_that_differ_are_one_timeline() -> None:
 
 def clipped(column: Column, values: Any) -> pd.Series:
     return one(column).validate(pd.DataFrame({column.name: values}), on_unknown="clip")[column.name]
-
-
-def test_clip_leaves_a_fitting_table_alone() -> None:
-    pd.testing.assert_frame_equal(SCHEMA.validate(six_rows(), on_unknown="clip"), six_rows())
 
 
 def test_clip_maps_to_the_nearest_bound_and_to_other() -> None:
@@ -327,7 +243,6 @@ def test_clip_maps_to_the_nearest_bound_and_to_other() -> None:
     found = SCHEMA.validate(table, on_unknown="clip")
     expected = six_rows().assign(
         job=["baker", "else", "clerk", "nurse", "else", "clerk"],
-        age=[0, 1, 17, 42, 99, 120],
         pay=[0.0, 0.5, 9999.5, np.nan, 9999.0, 9999.5],
         born=["01.01.1900", "31.12.2019", None, "31.12.2019", "05.06.1970", "06.05.1970"],
     )
@@ -336,20 +251,9 @@ def test_clip_maps_to_the_nearest_bound_and_to_other() -> None:
 
 
 def test_clip_keeps_the_first_rows_of_each_person() -> None:
-    table = six_rows()
-    table["id"] = ["p1", "p1", "p1", "p2", "p1", "p2"]
+    table = six_rows().assign(id=["p1", "p1", "p1", "p2", "p1", "p2"])
     found = SCHEMA.validate(table, on_unknown="clip")
-    assert found["age"].tolist() == [0, 1, 42, 120]
     pd.testing.assert_frame_equal(found, table.iloc[[0, 1, 3, 5]])
-
-
-def test_clip_does_not_drop_rows_without_a_person() -> None:
-    table = six_rows()
-    table.loc[2, "id"] = None
-    message = refusal(table, on_unknown="clip")
-    assert (
-        message == "person column 'id': every row must name its person, by a text or a whole number"
-    )
 
 
 @pytest.mark.parametrize(
@@ -360,82 +264,44 @@ def test_clip_refuses_what_has_no_nearest_value(name: str, value: Any) -> None:
     assert refusal(with_value(name, value), on_unknown="clip").startswith(f"column {name!r}: ")
 
 
-@pytest.mark.parametrize("name", ["job", "age"])
-def test_clip_does_not_fill_missing_values(name: str) -> None:
-    assert "a value is missing" in refusal(with_value(name, None), on_unknown="clip")
+NUMBERS = ("int64", "int32", "Int64", "float64", "float32", "object")
+STAMPS = ("datetime64[ns]", "datetime64[us]", "datetime64[s]", "datetime64[us, UTC]")
 
 
-@pytest.mark.parametrize("dtype", ["int64", "int32", "Int64", "float64", "float32"])
-def test_clip_keeps_the_dtype_of_numbers(dtype: str) -> None:
-    found = clipped(
-        Column("x", "integer", minimum=2, maximum=50), pd.Series([1, 7, 200], dtype=dtype)
+@pytest.mark.parametrize("dtype", [*NUMBERS, *STAMPS])
+def test_clip_keeps_the_dtype(dtype: str) -> None:
+    column, values, expected = (
+        Column("x", "integer", minimum=2, maximum=50),
+        [1, 7, 200],
+        [2, 7, 50],
     )
-    pd.testing.assert_series_equal(found, pd.Series([2, 7, 50], dtype=dtype, name="x"))
+    if dtype in STAMPS:
+        column = Column("x", "datetime", minimum="2020-01-01", maximum="2020-12-31")
+        zone = "UTC" if "UTC" in dtype else None
+        values = [pd.Timestamp(day, tz=zone) for day in ("1999-01-01", "2020-05-05")]
+        expected = [pd.Timestamp(day, tz=zone) for day in ("2020-01-01", "2020-05-05")]
+    found = clipped(column, pd.Series(values, dtype=dtype))
+    pd.testing.assert_series_equal(found, pd.Series(expected, dtype=dtype, name="x"))
 
 
-def test_clip_works_on_numbers_stored_as_objects() -> None:
-    column = Column("x", "integer", minimum=2, maximum=50)
-    assert clipped(column, pd.Series([1, 7, 200], dtype=object)).tolist() == [2, 7, 50]
-
-
-def test_clip_to_a_fractional_bound_of_nullable_integers() -> None:
-    column = Column("x", "continuous", minimum=2.5, maximum=50.5)
+def test_clip_of_other_types() -> None:
+    column = Column("self", "continuous", minimum=2.5, maximum=50.5)
     found = clipped(column, pd.Series([1, 7, 200], dtype="Int64"))
     assert found.astype(float).tolist() == [2.5, 7.0, 50.5]
-
-
-@pytest.mark.parametrize("unit", ["ns", "us", "s"])
-def test_clip_keeps_the_dtype_of_dates(unit: str) -> None:
-    stamps = pd.Series(pd.to_datetime(["1999-01-01", "2020-05-05"])).astype(f"datetime64[{unit}]")
-    found = clipped(SCHEMA["seen"], stamps)
-    expected = pd.Series(pd.to_datetime(["2020-01-01", "2020-05-05"]), name="seen")
-    pd.testing.assert_series_equal(found, expected.astype(f"datetime64[{unit}]"))
-
-
-def test_clip_of_dates_with_a_time_zone() -> None:
-    stamps = pd.Series(pd.to_datetime(["1999-01-01", "2020-05-05"])).dt.tz_localize("UTC")
-    expected = pd.Series(pd.to_datetime(["2020-01-01", "2020-05-05"]), name="seen")
-    found = clipped(SCHEMA["seen"], stamps)
-    pd.testing.assert_series_equal(
-        found, expected.dt.tz_localize("UTC").astype(str(stamps.dtype)), check_exact=True
-    )
-
-
-def test_clip_of_date_objects() -> None:
-    values = pd.Series([dt.date(1999, 1, 1), dt.date(2020, 5, 5)], dtype=object)
-    assert clipped(SCHEMA["seen"], values).tolist() == [dt.date(2020, 1, 1), dt.date(2020, 5, 5)]
-
-
-@pytest.mark.parametrize("ordered", [False, True])
-def test_clip_leaves_fitting_pandas_categories_alone(ordered: bool) -> None:
-    column = Column("x", "categorical", categories=("low", "high"), ordered=True, other="high")
-    values = pd.Series(["low", "high"], dtype=pd.CategoricalDtype(["low", "high"], ordered))
-    pd.testing.assert_series_equal(clipped(column, values), values.rename("x"))
-
-
-def test_clip_of_pandas_categories() -> None:
-    found = clipped(SCHEMA["job"], pd.Series(["baker", "quarry"], dtype="category"))
-    assert found.tolist() == ["baker", "else"]
-
-
-def test_clip_of_a_column_called_self() -> None:
-    column = Column("self", "integer", minimum=0, maximum=3)
-    assert clipped(column, [1, 9]).tolist() == [1, 3]
-
-
-@given(st.lists(st.integers(-50, 50), min_size=1), st.integers(-40, 0), st.integers(0, 40))
-def test_clip_changes_only_what_does_not_fit(values: list[int], low: int, high: int) -> None:
-    column = Column("x", "integer", minimum=low, maximum=high)
-    assert clipped(column, values).tolist() == [min(max(v, low), high) for v in values]
+    days = pd.Series([dt.date(1999, 1, 1), dt.date(2020, 5, 5)], dtype=object)
+    assert clipped(SCHEMA["seen"], days).tolist() == [dt.date(2020, 1, 1), dt.date(2020, 5, 5)]
+    assert clipped(SCHEMA["job"], pd.Series(["baker", "quarry"], dtype="category"))[1] == "else"
+    for ordered in (False, True):
+        column = Column("x", "categorical", categories=("low", "high"), ordered=True, other="high")
+        values = pd.Series(["low"], dtype=pd.CategoricalDtype(["low", "high"], ordered), name="x")
+        pd.testing.assert_series_equal(clipped(column, values), values)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), min_size=1))
 def test_clip_of_people_and_categories_depends_on_the_person_alone(
     rows: list[tuple[str, str]],
 ) -> None:
-    schema = Schema(
-        (Column("c", "categorical", categories=("x", "y"), other="y"),), person="id", max_rows=2
-    )
+    schema = Schema((Column("c", "categorical", ("x", "y"), other="y"),), person="id", max_rows=2)
     table = pd.DataFrame(rows, columns=["id", "c"])
     found = schema.validate(table, on_unknown="clip")
     for person in table["id"].unique():
@@ -512,13 +378,8 @@ def test_categories_from_a_numpy_array() -> None:
 
 
 def test_a_timedelta_is_a_resolution() -> None:
-    column = Column(
-        "t",
-        "datetime",
-        minimum="2020-01-01",
-        maximum="2021-01-01",
-        resolution=pd.Timedelta("1D"),  # type: ignore[arg-type]
-    )
+    days: dict[str, Any] = {"minimum": "2020-01-01", "maximum": "2021-01-01"}
+    column = Column("t", "datetime", **days, resolution=pd.Timedelta("1D"))  # type: ignore[arg-type]
     assert Schema.from_yaml(one(column).to_yaml())["t"].domain.step == pd.Timedelta("1D")
 
 
@@ -557,47 +418,11 @@ def test_a_schema_that_cannot_be_is_refused(text: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_columns_described_twice_are_refused() -> None:
-    with pytest.raises(SchemaError, match="'x' is described twice"):
-        Schema((Column("x", "boolean"), Column("x", "boolean")))
-
-
 def test_every_error_is_a_value_error() -> None:
     assert issubclass(SchemaError, ShirleyError) and issubclass(ShirleyError, ValueError)
 
 
 # -- YAML ------------------------------------------------------------------------------
-
-
-def test_yaml_by_hand() -> None:
-    text = """
-format: 1
-person: {column: id, max_rows: 2}
-columns:
-  job: {kind: categorical, categories: [baker, clerk, nurse, else], other: else}
-  grade: {kind: categorical, categories: [low, high], ordered: true, missing: true}
-  age: {kind: integer, minimum: 0, maximum: 120}
-  pay:
-    kind: continuous
-    minimum: 0
-    maximum: 9999.5
-    resolution: 0.5
-    cells: 10
-    special: [0]
-    missing: true
-  smoker: {kind: boolean, missing: true}
-  seen: {kind: datetime, minimum: 2020-01-01, maximum: 2020-12-31, resolution: 1D}
-  born:
-    kind: datetime
-    minimum: 1900-01-01
-    maximum: 2019-12-31
-    resolution: 1D
-    format: "%d.%m.%Y"
-    missing: true
-    provenance: declared
-"""
-    assert Schema.from_yaml(text) == SCHEMA
-    assert Schema.from_yaml(SCHEMA.to_yaml()) == SCHEMA
 
 
 def test_unquoted_words_stay_texts() -> None:
@@ -611,31 +436,28 @@ columns:
     assert schema["NO"].categories == ("NO", "Yes", "no", "yes", "On", "off", "y", "N", "SE")
     assert schema["b"].categories == (True, False)
     assert Schema.from_yaml(schema.to_yaml()) == schema
-
-
-def test_reading_yaml_here_does_not_change_yaml_elsewhere() -> None:
     assert load_yaml("[NO, no]") == ["NO", "no"]
-    assert yaml.safe_load("[NO, no]") == [False, False]
+    assert yaml.safe_load("[NO, no]") == [False, False]  # elsewhere YAML is what it was
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "007",
-        "1e3",
-        "null",
-        "~",
-        "true",
-        "NO",
-        "2020-01-01",
-        "12:30:45",
-        "=",
-        "<<",
-        " ",
-        "",
-        "a\u200db",
-    ],
+ODD = (
+    "007",
+    "1e3",
+    "null",
+    "~",
+    "true",
+    "NO",
+    "2020-01-01",
+    "12:30:45",
+    "=",
+    "<<",
+    " ",
+    "",
+    "a\u200db",
 )
+
+
+@pytest.mark.parametrize("text", [*ODD, "a\u200db"])
 def test_texts_that_look_like_something_else_survive_yaml(text: str) -> None:
     schema = one(Column(text or "x", "categorical", categories=(text, "plain")))
     again = Schema.from_yaml(schema.to_yaml())
@@ -649,13 +471,10 @@ def test_bounds_with_a_time_zone_are_utc() -> None:
     assert Schema.from_yaml(one(column).to_yaml()) == one(column)
 
 
-def test_schema_files(tmp_path: Path) -> None:
-    path = tmp_path / "schema.yaml"
-    path.write_text(SCHEMA.to_yaml(), encoding="utf-8")
-    assert Schema.read(path) == SCHEMA
-    path.write_bytes(b"\xff\xfe\x00")
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "schema.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SchemaError, match="is not UTF-8 text"):
-        Schema.read(path)
+        Schema.read(tmp_path / "schema.yaml")
 
 
 flags = st.booleans()
@@ -745,11 +564,7 @@ def test_yaml_round_trip(schema: Schema) -> None:
         assert [type(v) for v in after.categories] == [type(v) for v in before.categories]
         assert type(after.other) is type(before.other)
         assert type(after.minimum) is type(before.minimum)
-
-
-@given(schemas())
-def test_a_schema_is_plain_yaml_for_everyone(schema: Schema) -> None:
-    assert yaml.safe_load(schema.to_yaml()) == schema.to_dict()
+    assert yaml.safe_load(schema.to_yaml()) == schema.to_dict()  # plain YAML for everyone
 
 
 @given(st.text(max_size=60))
@@ -762,107 +577,50 @@ def test_any_text_is_a_schema_or_a_schema_error(text: str) -> None:
 
 
 def test_draft_by_hand() -> None:
-    table = (
-        six_rows()
-        .drop(columns=["job", "grade"])
-        .assign(
-            pay=[0.0, 0.5, 12.5, np.nan, 99.0, 99.25],
-            born=["1900-01-01", "2019-12-31", None, "2000-02-29", "1970-06-05", "1970-05-06"],
-            at=pd.to_datetime(["2020-01-01 00:00"] * 5 + ["2020-01-01 00:05"]),
-        )
+    table = six_rows().drop(columns=["job", "grade"])
+    table = table.assign(
+        pay=[0.0, 0.5, 12.5, np.nan, 99.0, 99.25],
+        born=["1900-01-01", "2019-12-31", None, "2000-02-29", "1970-06-05", "1970-05-06"],
+        at=pd.to_datetime(["2020-01-01 00:00"] * 5 + ["2020-01-01 00:05"]),
     )
-    shared = {"provenance": "drafted"}
-    assert Schema.draft(table, person="id") == Schema(
-        (
-            Column("age", "integer", minimum=0, maximum=120, **shared),
-            Column(
-                "pay",
-                "continuous",
-                minimum=0.0,
-                maximum=99.25,
-                resolution=0.01,
-                missing=True,
-                **shared,
-            ),
-            Column("smoker", "boolean", missing=True, **shared),
-            Column(
-                "seen",
-                "datetime",
-                minimum="2020-01-01",
-                maximum="2020-12-31",
-                resolution="1D",
-                **shared,
-            ),
-            Column(
-                "born",
-                "datetime",
-                minimum="1900-01-01",
-                maximum="2019-12-31",
-                resolution="1D",
-                format="%Y-%m-%d",
-                missing=True,
-                **shared,
-            ),
-            Column(
-                "at",
-                "datetime",
-                minimum="2020-01-01",
-                maximum="2020-01-01 00:05",
-                resolution="1min",
-                **shared,
-            ),
-        ),
-        person="id",
-        max_rows=2,
-        person_provenance="drafted",
-    )
+    expected = """
+    person: {column: id, max_rows: 2, provenance: drafted}
+    columns:
+      age: {kind: integer, minimum: 0, maximum: 120, provenance: drafted}
+      pay: {kind: continuous, minimum: 0.0, maximum: 99.25, resolution: 0.01, missing: true,
+        provenance: drafted}
+      smoker: {kind: boolean, missing: true, provenance: drafted}
+      seen: {kind: datetime, minimum: 2020-01-01, maximum: 2020-12-31, resolution: 1D,
+        provenance: drafted}
+      born: {kind: datetime, minimum: 1900-01-01, maximum: 2019-12-31, resolution: 1D,
+        format: "%Y-%m-%d", missing: true, provenance: drafted}
+      at: {kind: datetime, minimum: 2020-01-01, maximum: "2020-01-01 00:05", resolution: 1min,
+        provenance: drafted}
+    """
+    draft = Schema.draft(table, person="id")
+    assert draft == Schema.from_yaml(expected)
+    assert draft.drafted == draft.names and SCHEMA.drafted == ()
+    assert draft.to_yaml().startswith(DRAFT_NOTE) and not SCHEMA.to_yaml().startswith("#")
+    given_one = Schema.draft(table, person="id", max_rows=9)
+    assert (given_one.max_rows, given_one.person_provenance) == (9, "declared")
 
 
-def test_every_entry_of_a_draft_is_marked() -> None:
-    draft = Schema.draft(six_rows(), person="id")
-    assert draft.drafted == draft.names
-    assert draft.person_provenance == "drafted"
-    text = draft.to_yaml()
-    assert text.startswith(DRAFT_NOTE)
-    # one for each column, described or left out, and one for the rows of a person
-    assert (
-        text.removeprefix(DRAFT_NOTE).count("provenance: drafted")
-        == len(draft) + len(draft.left_out) + 1
-    )
-    assert Schema.from_yaml(text) == draft  # the mark travels
-    assert SCHEMA.drafted == ()
-    assert not SCHEMA.to_yaml().startswith("#")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"person": "who"}, "person column 'who' is not in the table"),
+        ({"person": "id", "max_rows": 0}, r"max_rows \(0\)"),
+    ],
+)
+def test_what_cannot_be_drafted(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        Schema.draft(six_rows(), **options)
 
 
 def test_a_draft_keeps_the_order_of_pandas_categories() -> None:
     sizes = pd.CategoricalDtype(["small", "large", "huge"], ordered=True)
     column = Schema.draft(pd.DataFrame({"x": pd.Series(["large"] * 10, dtype=sizes)}))["x"]
-    assert column.categories == ("small", "large", "huge")
-    assert column.ordered
-
-
-def test_a_draft_of_nothing_but_missing_values() -> None:
-    table = pd.DataFrame({"x": pd.Series([None, None], dtype=object)})
-    draft = Schema.draft(table)
-    assert draft["x"].missing
-    draft.validate(table)
-
-
-def test_a_draft_refuses_infinities_without_quoting_values() -> None:
-    with pytest.raises(SchemaError, match=r"^column 'x': holds infinite values"):
-        Schema.draft(pd.DataFrame({"x": [4711.0, math.inf]}))
-
-
-def test_a_draft_needs_its_person_column() -> None:
-    with pytest.raises(SchemaError, match="person column 'who' is not in the table"):
-        Schema.draft(six_rows(), person="who")
-
-
-def test_a_draft_refuses_max_rows_of_zero() -> None:
-    given_one = Schema.draft(six_rows(), person="id", max_rows=9)
-    assert (given_one.max_rows, given_one.person_provenance) == (9, "declared")
-    with pytest.raises(SchemaError, match=r"max_rows \(0\)"):
-        Schema.draft(six_rows(), person="id", max_rows=0)
+    assert column.categories == ("small", "large", "huge") and column.ordered
 
 
 @pytest.mark.parametrize(
@@ -887,6 +645,7 @@ OBJECTS = {
     "whole numbers": [1, 5, None],
     "booleans": [True, None, False],
     "a mixture": ["a", 1, 2.5, None],
+    "nothing": [None, None],
 }
 
 
@@ -894,13 +653,10 @@ OBJECTS = {
 def test_a_draft_fits_objects(values: list[Any]) -> None:
     """A parquet file's dates, for one, arrive as date objects."""
     table = pd.DataFrame({"x": pd.Series(values * 10, dtype=object)})
-    Schema.draft(table).validate(table)
-
-
-def test_a_draft_calls_date_objects_dates() -> None:
-    values = pd.Series([dt.date(2020, 1, 5), dt.date(2021, 1, 1)], dtype=object)
-    column = Schema.draft(pd.DataFrame({"x": values}))["x"]
-    assert (column.kind, column.resolution) == ("datetime", "1D")
+    draft = Schema.draft(table)
+    draft.validate(table)
+    if values[0].__class__ is dt.date:
+        assert (draft["x"].kind, draft["x"].resolution) == ("datetime", "1D")
 
 
 @pytest.mark.parametrize("texts", [False, True])
@@ -916,6 +672,7 @@ UNFIT = {
     "bytes": [b"quarry4711", b"rock4711"],
     "lists": [["quarry4711"], []],
     "huge numbers": [4711 * 10**15, 4711 * 10**15],
+    "infinities": [4711.0, math.inf],
 }
 
 
@@ -924,8 +681,7 @@ def test_what_a_draft_cannot_describe_is_refused_without_a_value(values: list[An
     table = pd.DataFrame({"x": values})
     with pytest.raises(SchemaError, match=r"^column 'x': ") as caught:
         Schema.draft(table)
-    assert "4711" not in str(caught.value)
-    assert "4.711" not in str(caught.value)
+    assert "4711" not in str(caught.value) and "4.711" not in str(caught.value)
 
 
 @st.composite
