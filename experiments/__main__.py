@@ -22,7 +22,7 @@ def main() -> int:
     messages.print(f"{grid.title}: {len(grid.runs())} runs, a few minutes")
     rows = make(grid, Store(default_folder(grid)), again=["failed", "timeout", "stale"])
     print_leaderboard(rows, screen)
-    print_failures(rows, messages)
+    print_failures(rows)
     publish(rows, grid.title, output)
     return exit_code(rows)
 

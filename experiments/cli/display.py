@@ -13,6 +13,7 @@ from rich.table import Column, Table
 
 from copula_shirley.cli.terminal import messages
 from copula_shirley.experiments.report.lines import lines_of
+from copula_shirley.experiments.run.runner import all_skipped
 from copula_shirley.experiments.run.store import Row, figures_of
 from copula_shirley.experiments.specs import Run
 
@@ -40,7 +41,7 @@ class Display:
     """A bar with what is running, done and failed; a line with the scores of each run that ends."""
 
     def __init__(
-        self, bars: progress.Progress, total: int, ended: Sequence[Row], quiet: bool = False
+        self, bars: progress.Progress, total: int, ended: Sequence[Row], quiet: bool
     ) -> None:
         self._bars, self._total, self._quiet = bars, total, quiet
         self._counts = Counter(row["status"] for row in ended)
@@ -48,52 +49,38 @@ class Display:
         self._lock = Lock()
         self._bar = bars.add_task("runs", total=total - len(ended))
 
-    def started(self, run: Run) -> None:
-        """A run began."""
+    def __call__(self, run: Run, row: Row | None) -> None:
+        """A run began, or ended with this result."""
         with self._lock:
-            self._running[run] = None
-            self._tell()
-
-    def ended(self, run: Run, row: Row) -> None:
-        """A run came to an end."""
-        with self._lock:
-            self._running.pop(run, None)
-            self._counts[row["status"]] += 1
-            self._bars.advance(self._bar)
-            self._tell()
-            if not self._quiet:
-                text = f"{run}: {summary(row)}"
-                say(row["status"], text, messages, f"[{self._counts.total()}/{self._total}] ")
-
-    def _tell(self) -> None:
-        words = [f"{self._counts[status]} {status}" for status in STYLES if self._counts[status]]
-        names = [str(run) for run in list(self._running)[:NAMED]]
-        more = len(self._running) - len(names)
-        text = ", ".join([*words, f"{len(self._running)} running"])
-        shown = "; ".join(names) + (f" and {more} more" if more > 0 else "")
-        self._bars.update(self._bar, description=escape(f"{text} ({shown})" if shown else text))
+            if row is None:
+                self._running[run] = None
+            else:
+                self._running.pop(run, None)
+                self._counts[row["status"]] += 1
+                if not self._quiet:
+                    say(row, f"{run}: {summary(row)}", f"{self._counts.total()}/{self._total}")
+            counts = [f"{self._counts[name]} {name}" for name in STYLES if self._counts[name]]
+            text = ", ".join([*counts, f"{len(self._running)} running"])
+            names = "; ".join(map(str, list(self._running)[:NAMED]))
+            text += f" ({names})" if names else ""
+            self._bars.update(self._bar, advance=row is not None, description=escape(text))
 
 
 def summary(row: Row) -> str:
-    """Seconds and first scores of a run that is done, the reason of one that is not."""
+    """Seconds and scores of a run that is done, the first line of why another one is not."""
     if row["status"] != "done":
-        return reason(row)
+        return str(row["reason"]).splitlines()[0]
     found = figures_of(row)
     scores = [f"{SHOWN[name]} {found[name]:.3g}" for name in SHOWN if name in row["figures"]]
     return f"{found['total_seconds']:.1f} s, {', '.join(scores)}"
 
 
-def reason(row: Row) -> str:
-    """The first line of why a run is not done."""
-    return str(row["reason"]).splitlines()[0]
-
-
-def say(status: str, text: str, console: Console, before: str = "") -> None:
+def say(row: Row, text: str, number: str = "", console: Console = messages) -> None:
     """Print a line about a run."""
+    before = escape(f"[{number}] ") if number else ""
+    style = STYLES[row["status"]]
     console.print(
-        f"{escape(before)}[{STYLES[status]}]{status}[/] {escape(text)}",
-        soft_wrap=True,
-        highlight=False,
+        f"{before}[{style}]{row['status']}[/] {escape(text)}", soft_wrap=True, highlight=False
     )
 
 
@@ -101,46 +88,34 @@ def status_table(runs: Sequence[Run], rows: Sequence[Row]) -> Table:
     """How many runs of each generator and data set ended in which way."""
     table = Table("data set", "generator", *STYLES, "open")
     ended = {row["id"]: row["status"] for row in rows}
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str], Counter[str]] = {}
     for run in runs:
         name = f"{run.generator} {run.variant}".strip()
-        groups.setdefault((run.dataset, name), []).append(ended.get(run.id, "open"))
-    for (dataset, name), statuses in groups.items():
-        numbers = [statuses.count(status) for status in (*STYLES, "open")]
-        table.add_row(dataset, escape(name), *(str(n) if n else "" for n in numbers))
+        groups.setdefault((run.dataset, name), Counter())[ended.get(run.id, "open")] += 1
+    for (dataset, name), counts in groups.items():
+        numbers = (str(counts[status] or "") for status in (*STYLES, "open"))
+        table.add_row(dataset, escape(name), *numbers)
     return table
 
 
-def print_nothing_ran(rows: Sequence[Row], console: Console) -> None:
-    """Say that every run was skipped, and the reasons, each once."""
-    reasons = dict.fromkeys(map(reason, rows))
-    console.print(
-        escape(f"nothing ran: all {len(rows)} runs were skipped: {'; '.join(reasons)}"),
-        style="red",
-        soft_wrap=True,
-        highlight=False,
-    )
-
-
-def print_failures(rows: Sequence[Row], console: Console) -> None:
-    """Every run that failed, ran out of time or was skipped, with its reason."""
+def print_failures(rows: Sequence[Row], console: Console = messages) -> None:
+    """Every run that is not done, with its reason; if all were skipped, each reason once."""
+    if all_skipped(rows):
+        reasons = "; ".join(dict.fromkeys(map(summary, rows)))
+        text = f"nothing ran: all {len(rows)} runs were skipped: {reasons}"
+        console.print(escape(text), style="red", soft_wrap=True, highlight=False)
+        return
     for row in rows:
         if row["status"] != "done":
-            say(row["status"], f"{Run.from_dict(row['run'])}: {reason(row)}", console)
+            say(row, f"{Run.from_dict(row['run'])}: {summary(row)}", console=console)
 
 
 def print_leaderboard(rows: Sequence[Row], console: Console) -> None:
-    """Print it in full width: figures that are cut off are worth nothing."""
-    # a console of its own: rich takes no table to be wider than the console
+    """Print means over folds and seeds, a table per data set; who failed is in it too."""
+    # a console of its own: rich takes no table to be wider than the console, and figures that are
+    # cut off are worth nothing
     wide = Console(file=console.file, width=max(FULL_WIDTH, console.width))
-    for table in leaderboard(rows):
-        wide.print(table, crop=False, no_wrap=True, overflow="ignore")
-
-
-def leaderboard(rows: Sequence[Row]) -> list[Table]:
-    """Means over folds and seeds, a table per data set; who failed is in it too."""
     lines = lines_of(rows)
-    tables = []
     for dataset in dict.fromkeys(line.dataset for line in lines):
         own = [line for line in lines if line.dataset == dataset]
         shown = [name for name in SHOWN if any(name in line.figures for line in own)]
@@ -152,5 +127,4 @@ def leaderboard(rows: Sequence[Row]) -> list[Table]:
             figures = line.figures
             cells = [f"{figures[name].mean:.3g}" if name in figures else "-" for name in shown]
             table.add_row(escape(line.name), line.epsilon_text, escape(str(proved)), *cells)
-        tables.append(table)
-    return tables
+        wide.print(table, crop=False, no_wrap=True, overflow="ignore")

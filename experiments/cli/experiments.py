@@ -14,7 +14,6 @@ from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import (
     Display,
     print_failures,
-    print_nothing_ran,
     status_table,
 )
 from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
@@ -23,7 +22,6 @@ from copula_shirley.experiments.report import write_report
 from copula_shirley.experiments.run.apart import Limits, start_server
 from copula_shirley.experiments.run.on_dask import run_on_dask
 from copula_shirley.experiments.run.runner import (
-    all_skipped,
     ended_rows,
     exit_code,
     is_stale,
@@ -205,9 +203,6 @@ def conclude(runs: list[Run], rows: list[Row], store: Store, quiet: bool) -> Non
     if not quiet:
         screen.print(status_table(runs, rows))
         messages.print(f"Results are in {plain(store.folder)}", soft_wrap=True)
-    if all_skipped(rows):
-        print_nothing_ran(rows, messages)
-    else:
-        print_failures(rows, messages)
+    print_failures(rows)
     if exit_code(rows):
         raise typer.Exit(1)

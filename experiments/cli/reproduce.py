@@ -14,7 +14,7 @@ from rich.markup import escape
 from copula_shirley.cli.terminal import messages, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.comparison import Profile
-from copula_shirley.experiments.cli.display import print_failures, print_nothing_ran
+from copula_shirley.experiments.cli.display import print_failures
 from copula_shirley.experiments.cli.experiments import Again, Jobs, Quiet, make
 from copula_shirley.experiments.datasets import list_datasets
 from copula_shirley.experiments.paper.gather import gather, known, narrowed, read, write_all
@@ -88,10 +88,10 @@ def reproduce(
         rows[name] = make(grid, stores[name], jobs=jobs, again=again, quiet=quiet)
     _tell(write_all(*gather(rows, stores), folder))
     ended = list(chain.from_iterable(rows.values()))
-    if not quiet:
-        print_failures([row for row in ended if row["status"] != "skipped"], messages)
     if all_skipped(ended):
-        print_nothing_ran(ended, messages)
+        print_failures(ended)
+    elif not quiet:
+        print_failures([row for row in ended if row["status"] != "skipped"])
     if exit_code(ended):
         raise typer.Exit(1)
 

@@ -7,6 +7,7 @@ nothing but the runs it had begun: Dask hands them to another one.
 
 from __future__ import annotations
 
+import importlib
 import tempfile
 from collections.abc import Sequence
 from threading import Event
@@ -30,20 +31,35 @@ def run_on_dask(
     address: str, todo: Sequence[Run], store: Store, limits: Limits, watcher: Watcher
 ) -> list[Row]:
     """Make runs on a cluster and give their results; see ``run_all``."""
-    distributed = _distributed()
-    made_by, rows = provenance(), []
-    with store.opened(), _client(distributed, address) as client:
-        runs = {}
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise SettingError(
+            "--dask needs the package distributed: pip install 'copula-shirley[dask]'"
+        ) from None
+    try:
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise SettingError(
+            f"--dask ({address!r}) must be the address of a scheduler, such as "
+            f"tcp://127.0.0.1:8786: {type(error).__name__}"
+        ) from None
+    made_by, rows, runs = provenance(), [], {}
+    with client, store.opened():
         for run in todo:
             store.forget(run)
-            future = client.submit(remote_run, run.to_dict(), limits, pure=False)
-            runs[future] = run
-            watcher.started(run)
+            runs[client.submit(remote_run, run.to_dict(), limits, pure=False)] = run
+            watcher(run, None)
         for future in distributed.as_completed(list(runs), loop=client.loop):
             run = runs.pop(future)
-            row, table = _outcome(future, run, made_by)
+            try:
+                row, table = future.result()
+            except Exception as error:  # of Dask: no worker was left, or it could not import us
+                reason = f"{type(error).__name__}: {error}"
+                failed = {"status": "failed", "reason": reason, "traceback": reason}
+                row, table = {**heading(run, made_by), **failed}, None
             store.put(run, row, table)
-            watcher.ended(run, row)
+            watcher(run, row)
             rows.append(row)
     return rows
 
@@ -56,36 +72,3 @@ def remote_run(entry: dict[str, Any], limits: Limits) -> tuple[Row | None, pd.Da
         row = run_one(run, store, limits, made_by, Event())
         table = store.table_path(run.id)
         return row, pd.read_parquet(table) if table.is_file() else None
-
-
-def _outcome(future: Any, run: Run, made_by: dict[str, Any]) -> tuple[Row, pd.DataFrame | None]:
-    if future.status == "finished":
-        return future.result()  # type: ignore[no-any-return]
-    error = future.exception()
-    reason = f"{type(error).__name__}: {error}"
-    return {
-        **heading(run, made_by),
-        "status": "failed",
-        "reason": reason,
-        "traceback": reason,
-    }, None
-
-
-def _distributed() -> Any:
-    try:
-        import distributed  # noqa: PLC0415  (optional)
-    except ImportError:
-        raise SettingError(
-            "--dask needs the package distributed: pip install 'copula-shirley[dask]'"
-        ) from None
-    return distributed
-
-
-def _client(distributed: Any, address: str) -> Any:
-    try:
-        return distributed.Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise SettingError(
-            f"--dask ({address!r}) must be the address of a scheduler, such as "
-            f"tcp://127.0.0.1:8786: {type(error).__name__}"
-        ) from None

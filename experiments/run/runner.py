@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
-from typing import Any, Protocol
+from typing import Any
 
 from copula_shirley.experiments.generators.candidates import code_of
 from copula_shirley.experiments.run.apart import Ended, Limits, run_apart, start_server
@@ -20,16 +20,8 @@ from copula_shirley.files.code import code_digest
 
 #: How many letters of what a run printed are shown when it dies.
 LOG_END = 2000
-
-
-class Watcher(Protocol):
-    """Somebody who is told what is going on."""
-
-    def started(self, run: Run) -> None:
-        """A run began."""
-
-    def ended(self, run: Run, row: Row) -> None:
-        """A run came to an end."""
+#: Told of each run: without a result when it begins, with it when it ends.
+Watcher = Callable[[Run, Row | None], None]
 
 
 def ended_rows(runs: Sequence[Run], store: Store, again: Sequence[str] = ()) -> list[Row]:
@@ -57,15 +49,7 @@ def run_all(
 ) -> list[Row]:
     """Make runs and give their results; what the store had of them goes first.
 
-    Parameters
-    ----------
-    todo : list of Run
-    store : Store
-    limits : Limits
-        Of each run.
-    watcher : Watcher
-    jobs : int, optional
-        Runs at a time; by default as many as the cores give threads to.
+    So many ``jobs`` are done at a time, by default as many as the cores give threads to.
     """
     stop = Event()
     threads = max((run.threads for run in todo), default=1)
@@ -76,10 +60,10 @@ def run_all(
     def one(run: Run) -> Row | None:
         if stop.is_set():
             return None
-        watcher.started(run)
+        watcher(run, None)
         row = run_one(run, store, limits, made_by, stop)
         if row is not None:
-            watcher.ended(run, row)
+            watcher(run, row)
         return row
 
     # threads that only wait for the processes of their runs

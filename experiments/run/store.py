@@ -7,7 +7,7 @@ no file or a whole one. A file that cannot be read, or that belongs to another s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -78,20 +78,13 @@ class Store:
         """The result of a run, or None if it has not ended."""
         try:
             row = json.loads(self.path(run).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            whole = row["id"] == run.id and row["status"] in STATUSES and "run" in row
+            parts = ("figures", "seconds", "memory") if row["status"] == "done" else ("reason",)
+        except (OSError, ValueError, TypeError, KeyError):
             return None
-        if (
-            not isinstance(row, dict)
-            or row.get("id") != run.id
-            or row.get("status") not in STATUSES
-        ):
-            return None
-        lacking = ("figures", "seconds", "memory") if row["status"] == "done" else ("reason",)
-        if "run" not in row or any(part not in row for part in lacking):
-            return None
-        if run.keep_table and row["status"] == "done" and not self.table_path(run.id).is_file():
-            return None
-        return row
+        if row["status"] == "done" and run.keep_table:
+            whole &= self.table_path(run.id).is_file()
+        return row if whole and all(part in row for part in parts) else None
 
     def put(self, run: Run, row: Row, table: pd.DataFrame | None = None) -> None:
         """Keep a result; the table first, so that it is there when the result is."""
@@ -115,41 +108,30 @@ def tidy(rows: Iterable[Row]) -> pd.DataFrame:
     """One line per run and figure; a run that is not done has one line without a figure.
 
     Columns: those of ``AXES``, ``settings`` (JSON), ``status``, ``reason``, ``claimed``,
-    ``proved``, where it came from (``commit``, ``dirty``, ``time``, ``made_by``, ``id``),
-    ``metric``, ``value``. Seconds and megabytes are figures too: ``fit_seconds``,
-    ``sample_seconds``, ``evaluate_seconds``, ``fit_megabytes``, ``sample_megabytes``.
+    ``proved``, those of ``ORIGIN`` (``made_by`` has all versions and the processor), ``metric``,
+    ``value``. Seconds and megabytes are figures too: ``fit_seconds``, ``sample_seconds``,
+    ``evaluate_seconds``, ``fit_megabytes``, ``sample_megabytes``.
     """
     lines = []
     for row in rows:
-        axes = {name: row["run"][name] for name in AXES}
-        privacy = row.get("privacy", {})
+        privacy, made_by = row.get("privacy", {}), row.get("provenance", {})
+        versions = {"Python": made_by.get("python", ""), **made_by.get("versions", {})}
+        words = [f"{name} {version}" for name, version in versions.items() if version]
         about = {
-            **axes,
+            **{name: row["run"][name] for name in AXES},
             "settings": json.dumps(row["run"]["settings"], sort_keys=True),
             "status": row["status"],
             "reason": row.get("reason", ""),
             "claimed": privacy.get("claimed", ""),
             "proved": privacy.get("proved", ""),
-            **_origin(row),
+            **{name: made_by.get(name, "") for name in ("commit", "dirty", "time")},
+            "made_by": ", ".join(filter(None, [*words, made_by.get("processor", "")])),
+            "id": row.get("id", ""),
         }
-        figures = figures_of(row)
+        figures: Mapping[str, float | None] = figures_of(row) or {"": None}
         lines += [{**about, "metric": name, "value": value} for name, value in figures.items()]
-        if not figures:
-            lines.append({**about, "metric": "", "value": None})
     columns = [*AXES, "settings", "status", "reason", "claimed", "proved", *ORIGIN]
     return pd.DataFrame(lines, columns=[*columns, "metric", "value"])
-
-
-def _origin(row: Row) -> dict[str, Any]:
-    """Where a result came from, as texts; ``made_by`` has all versions and the processor."""
-    made_by = row.get("provenance", {})
-    versions = {"Python": made_by.get("python", ""), **made_by.get("versions", {})}
-    words = [f"{name} {version}" for name, version in versions.items() if version]
-    return {
-        **{name: made_by.get(name, "") for name in ("commit", "dirty", "time")},
-        "made_by": ", ".join([*words, *filter(None, [made_by.get("processor", "")])]),
-        "id": row.get("id", ""),
-    }
 
 
 def figures_of(row: Row) -> dict[str, float]:

@@ -32,11 +32,8 @@ class Killer:
     def __init__(self, cluster: Any = None) -> None:
         self.cluster = cluster
 
-    def started(self, run: Run) -> None:
-        pass
-
-    def ended(self, run: Run, row: Row) -> None:
-        if self.cluster is not None:
+    def __call__(self, run: Run, row: Row | None) -> None:
+        if row is not None and self.cluster is not None:
             worker = next(iter(self.cluster.workers.values()))
             os.kill(worker.process.process.pid, signal.SIGKILL)
             self.cluster = None

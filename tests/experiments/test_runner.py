@@ -31,11 +31,8 @@ class Watcher:
     def __init__(self) -> None:
         self.told: list[str] = []
 
-    def started(self, run: Run) -> None:
-        self.told.append(f"{run.use} started")
-
-    def ended(self, run: Run, row: Row) -> None:
-        self.told.append(f"{run.use} {row['status']}")
+    def __call__(self, run: Run, row: Row | None) -> None:
+        self.told.append(f"{run.use} {row['status'] if row else 'started'}")
 
 
 def run_of(use: str, **settings: Any) -> Run:
