@@ -81,7 +81,7 @@ class Baseline(Generator):
     def _budget(self) -> Budget | None:
         return None if self.epsilon is None else Budget(self.epsilon, self._delta())
 
-    def _open_ledger(self, schema: Schema) -> Ledger:
+    def open_ledger(self, schema: Schema) -> Ledger:
         return Ledger.of(schema, self._budget(), self.neighbours)
 
     def calibration(self, ledger: Ledger) -> Calibration:

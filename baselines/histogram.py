@@ -66,8 +66,8 @@ class DPHistogram(MarginBaseline):
                 f"delta ({self.delta!r}) times {len(schema)} columns must be below 1"
             )
 
-    def _open_ledger(self, schema: Schema) -> Ledger:
-        ledger = super()._open_ledger(schema)
+    def open_ledger(self, schema: Schema) -> Ledger:
+        ledger = super().open_ledger(schema)
         if self.epsilon is not None and self.accounting == "thesis":
             ledger.budget = Budget(self.epsilon * len(schema), self._delta() * len(schema))
         return ledger

@@ -25,7 +25,7 @@ class _Reference(Generator):
     def _check_settings(self, schema: Schema) -> None:
         pass
 
-    def _open_ledger(self, schema: Schema) -> Ledger:
+    def open_ledger(self, schema: Schema) -> Ledger:
         return Ledger(None)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -128,7 +128,7 @@ class Generator(Settings, ABC):
         """Refuse settings that cannot be, before a row is used."""
 
     @abstractmethod
-    def _open_ledger(self, schema: Schema) -> Ledger:
+    def open_ledger(self, schema: Schema) -> Ledger:
         """A fresh ledger with the budget and the claim of these settings."""
 
     @abstractmethod
@@ -163,7 +163,7 @@ class Generator(Settings, ABC):
         self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
     ) -> tuple[pd.DataFrame, Schema, Ledger]:
         """The table on its domain, the domain, and the ledger of this fit."""
-        return self.admit(table, schema), schema, self._open_ledger(schema)
+        return self.admit(table, schema), schema, self.open_ledger(schema)
 
     def _to_buy(self, schema: Schema) -> tuple[str, ...]:
         """Names of the columns whose bounds or categories a fit buys with its budget."""
@@ -187,6 +187,10 @@ class Generator(Settings, ABC):
         """
         return rows
 
+    def failure_probability(self, schema: Schema) -> float:
+        """The part of delta with which a fit to this domain may have no guarantee in zCDP."""
+        return 0.0
+
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
         """The dtype in which the model stores a column; it must not betray a private one."""
         return column.domain.storage(series)
@@ -198,7 +202,7 @@ class Generator(Settings, ABC):
         budget, claim, unit and domains follows from the settings, and so does that it says
         something of the rows at all.
         """
-        own, again = self.ledger_, self._open_ledger(self.schema_)
+        own, again = self.ledger_, self.open_ledger(self.schema_)
         self._state_domain(again, self.schema_)
         uses = [use for use in own.unprotected if use not in again.unprotected]
         again.repeat(replace(own, unprotected=tuple(uses)))

@@ -198,12 +198,16 @@ class PrivateVine(Generator):
     def _budget(self) -> Budget | None:
         return None if self.epsilon is None else Budget(float(self.epsilon), float(self.delta))
 
-    def _open_ledger(self, schema: Schema) -> Ledger:
+    def open_ledger(self, schema: Schema) -> Ledger:
         return Ledger.of(schema, self._budget(), self.neighbours)
 
     @staticmethod
     def _rows_per_unit(schema: Schema) -> int:
         return 1 if schema.person is None else schema.max_rows
+
+    def failure_probability(self, schema: Schema) -> float:
+        """A part of delta is for categories that are measured."""
+        return self.delta * DELTA_SHARE if self._to_buy(schema) else 0.0
 
     def _noise(self, schema: Schema) -> Calibration:
         unit = histogram_sensitivity(self.neighbours, self._rows_per_unit(schema))
@@ -276,7 +280,7 @@ class PrivateVine(Generator):
         """Learn again from the transcript: the same model, bit for bit."""
         self._pool_seed, self._stored = int(state["pool_seed"]), dict(state["stored"])
         self.transcript_ = Transcript.restored(state["queries"], arrays)
-        self._model, _ = self._replayed(self._open_ledger(self.schema_))
+        self._model, _ = self._replayed(self.open_ledger(self.schema_))
 
     def _replayed(self, ledger: Ledger) -> tuple[FittedVine, Replay]:
         """What the transcript teaches once more, each answer charged to this ledger."""
@@ -292,7 +296,7 @@ class PrivateVine(Generator):
 
     def rebuilt(self) -> Rebuilt:
         """The ledger by replay, and the noise that sub-totals of the tables show."""
-        ledger = self._open_ledger(self.schema_)
+        ledger = self.open_ledger(self.schema_)
         _, answers = self._replayed(ledger)
         if ledger.budget is None:
             return Rebuilt(ledger)

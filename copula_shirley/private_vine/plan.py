@@ -96,7 +96,7 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     stages = stages.rename(columns={"cost": "rho" if problem.noise.zcdp else "epsilon"})
     columns = len(schema)
     seconds = SECONDS[0] + SECONDS[1] * columns**2 / 2 + SECONDS[2] * n * columns
-    ledger = model._open_ledger(schema)
+    ledger = model.open_ledger(schema)
     budget = f"{ledger.budget or 'no noise'}; {dict(ledger.summary())['neighbours']}; {n:,} rows"
     megabytes = BYTES * n * columns / 2**20 + 150
     return Plan(stages, budget, _notes(stages, schema), seconds, megabytes)

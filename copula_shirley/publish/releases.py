@@ -28,7 +28,7 @@ earlier releases, sums of epsilon and delta still hold (Rogers, Roth, Ullman and
 so do sums of rho (Feldman and Zrnic 2021); where the first bound decides for some histories and
 the second for others, delta at most doubles.
 
-The file is JSON, each entry sealed by a digest that includes the one before. That finds damage and
+The file is JSON, each entry with a digest that includes the one before. That finds damage and
 careless edits. It is no lock: the curator can edit with care, or start another file, and only
 cheats himself.
 """
@@ -48,16 +48,14 @@ from typing import Any, Self
 import pandas as pd
 
 from copula_shirley.errors import ArtefactError, BudgetError, SettingError
-from copula_shirley.files.atomic import check_regular
+from copula_shirley.files.atomic import atomic_path, read_bytes
 from copula_shirley.files.locks import locked
-from copula_shirley.files.model_file import atomic_path
 from copula_shirley.files.plain_json import parse_json, sha256_of
 from copula_shirley.files.texts import one_line
 from copula_shirley.generator import RESERVING, Generator, Progress
-from copula_shirley.privacy.ledger import NEIGHBOURS, ROUNDING, Budget, Ledger, Total
+from copula_shirley.privacy.budget import NEIGHBOURS, Budget, Total
+from copula_shirley.privacy.ledger import ROUNDING, Ledger
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
-from copula_shirley.private_vine.domain import DELTA_SHARE
-from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.schema.schema import Schema
 
 FORMAT = 1
@@ -158,11 +156,12 @@ class ReleaseLedger:
         unit: str = "row",
     ) -> Self:
         """Start a ledger; a file that is there already is never replaced."""
-        if neighbours not in NEIGHBOURS:
-            allowed = ", ".join(NEIGHBOURS)
-            raise SettingError(f"neighbours ({neighbours!r}) must be one of {allowed}")
-        if unit not in UNITS:
-            raise SettingError(f"unit ({unit!r}) must be one of {', '.join(UNITS)}")
+        for name, value, allowed in (
+            ("neighbours", neighbours, NEIGHBOURS),
+            ("unit", unit, UNITS),
+        ):
+            if value not in allowed:
+                raise SettingError(f"{name} ({value!r}) must be one of {', '.join(allowed)}")
         content: dict[str, Any] = {
             "format": FORMAT,
             "cap": asdict(cap),
@@ -193,14 +192,8 @@ class ReleaseLedger:
     def reserve(self, generator: Generator, schema: Schema, what: str = "") -> Reservation:
         """Reserve what a fit will cost, or refuse; use it in a ``with`` block.
 
-        Parameters
-        ----------
-        generator : Generator
-            With the settings of the fit.
-        schema : Schema
-            The declared domain.
-        what : str
-            For people, such as the name of the file that will be published.
+        ``generator`` has the settings of the fit; ``what`` is for people, such as the name of the
+        file that will be published.
         """
         cost = self._price(generator, schema)
         entry = {
@@ -223,43 +216,21 @@ class ReleaseLedger:
         if not isinstance(schema, Schema):
             raise SettingError("schema (None) must be a Schema: without one nothing is proved")
         generator.check_settings(schema)
-        if not (generator.publishable and generator.provable):
-            raise BudgetError(
-                f"releases: model ({name!r}) proves nothing, so no sum can hold it; see "
-                "docs/privacy.md"
-            )
+        why = generator.unproved(schema)
+        if not generator.publishable:
+            why.append("it holds the rows themselves")
         if not generator.exact_noise:
-            raise BudgetError(
-                f"releases: model ({name!r}) draws floating-point noise, whose low bits can betray "
-                "a count: it is for comparison and not for release; use 'private-vine'"
+            why.append(
+                "its noise is of floating point, whose low bits can betray a count: it is for "
+                "comparison and not for release; use 'private-vine'"
             )
         if generator.random_state is not None:
-            raise BudgetError(
-                "releases: the fit is seeded (for experiments, not for release); leave the seed out"
-            )
-        if schema.drafted:
-            raise BudgetError(
-                f"releases: kind and domain of column {schema.drafted[0]!r} were drafted from the "
-                "data, so nothing is proved; declare them, or the kind alone with provenance "
-                "private, and buy the rest with domain 'measured'"
-            )
-        left = [column.name for column in schema.left_out if column.provenance == "drafted"]
-        if left:
-            raise BudgetError(
-                f"releases: that column {left[0]!r} is left out was drafted from the data, so "
-                "nothing is proved; set provenance: declared if you agree with the reason"
-            )
-        if schema.person is not None and schema.person_provenance == "drafted":
-            raise BudgetError(
-                "releases: the most rows per person were drafted from the data, so nothing is "
-                "proved; declare max_rows"
-            )
-        opened = generator._open_ledger(schema)
-        if opened.budget is None or opened.unprotected:
-            raise BudgetError(
-                f"releases: model ({name!r}) has no budget or leaves rows unprotected, so nothing "
-                "is proved; give it an epsilon"
-            )
+            why.append("the fit is seeded (for experiments, not for release); leave the seed out")
+        opened = generator.open_ledger(schema)
+        if not why and (opened.budget is None or opened.unprotected):
+            why.append("it has no budget or leaves rows unprotected")
+        if why or opened.budget is None:
+            raise BudgetError(f"releases: nothing is proved of this fit of {name!r}: {why[0]}")
         for setting in ("neighbours", "unit"):
             mine, its = getattr(self, setting), getattr(opened, setting)
             if mine != its:
@@ -270,11 +241,9 @@ class ReleaseLedger:
         epsilon, delta = opened.budget.epsilon, opened.budget.delta
         if delta == 0:  # Bun and Steinke 2016, proposition 1.4
             return Cost(epsilon, 0.0, epsilon**2 / 2)
-        if not (opened.zcdp and isinstance(generator, PrivateVine)):
-            return Cost(epsilon, delta)
         # what fails with a small chance is part of delta, so this rho is not too small
-        bought = bool(generator._to_buy(schema))
-        return Cost(epsilon, delta, rho_of(epsilon, delta), delta * DELTA_SHARE * bought)
+        failing = generator.failure_probability(schema)
+        return Cost(epsilon, delta, rho_of(epsilon, delta), failing)
 
     def _append(self, entry: dict[str, Any], cost: Cost | None = None) -> int:
         """Add an entry under the lock; with a cost, refuse what passes the cap."""
@@ -287,13 +256,7 @@ class ReleaseLedger:
             fresh = type(self).open(self.path)
             content, before = fresh._content, fresh._content["digest"]
             if cost is not None:
-                after = total_of([*(r.cost for r in fresh.releases), cost], fresh.cap)
-                if not _within(after, fresh.cap):
-                    raise BudgetError(
-                        f"releases: {fresh.total} is published or reserved; this fit of {cost} "
-                        f"would bring the total to {after}, above the cap of {fresh.cap} in "
-                        f"{str(self.path)!r}"
-                    )
+                fresh._check_cap(cost)
                 entry = {**entry, "number": len(fresh.releases) + 1}
                 _check_person(entry, content["entries"])
             content["entries"].append({**entry, "time": _now()})
@@ -304,16 +267,19 @@ class ReleaseLedger:
                     f"releases: reservation {entry['number']} has ended or its fit has begun; "
                     "reserve again for another fit"
                 ) from None
-            chain = _chain(content)
-            content["entries"][-1]["digest"] = content["digest"] = chain[-1]
-
-            _write(
-                self.path,
-                content,
-                lambda: still_held() and _read(self.path)["digest"] == before,
-            )
+            content["entries"][-1]["digest"] = content["digest"] = _chain(content)[-1]
+            same = lambda: still_held() and _read(self.path)["digest"] == before  # noqa: E731
+            _write(self.path, content, same)
         self.__init__(self.path, content)  # type: ignore[misc]
         return int(entry["number"])
+
+    def _check_cap(self, cost: Cost) -> None:
+        after = total_of([*(release.cost for release in self.releases), cost], self.cap)
+        if not _within(after, self.cap):
+            raise BudgetError(
+                f"releases: {self.total} is published or reserved; this fit of {cost} would bring "
+                f"the total to {after}, above the cap of {self.cap} in {str(self.path)!r}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Cap, total and releases, as plain JSON values."""
@@ -327,12 +293,7 @@ class ReleaseLedger:
 
 
 class Reservation:
-    """What is reserved for one fit.
-
-    Attributes
-    ----------
-    cost : Cost
-    """
+    """What is reserved for one fit; ``cost`` says how much."""
 
     def __init__(
         self, ledger: ReleaseLedger, number: int, cost: Cost, generator: Generator, schema: Schema
@@ -432,23 +393,31 @@ def _chain(content: dict[str, Any]) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """The content of a ledger file whose entries are whole and make sense together."""
     where = repr(str(path))
-    check_regular(path, ArtefactError)
-    if path.exists() and path.stat().st_nlink > 1:
+    if not path.exists():
+        raise ArtefactError(f"{where} does not exist; start it with 'shirley releases new'")
+    raw = read_bytes(path, LARGEST_LEDGER, ArtefactError, "release ledger")
+    if path.stat().st_nlink > 1:
         raise ArtefactError(
             f"{where} must have one name only: it is linked, and each name would count alone"
         )
-    content = _json_of(path)
+    try:
+        content: dict[str, Any] = parse_json(raw)
+    except ArtefactError as error:
+        raise ArtefactError(f"{where} is no release ledger: {error}") from None
+    except (ValueError, RecursionError):
+        raise ArtefactError(f"{where} is no release ledger: it is not JSON") from None
     try:
         if content["format"] != FORMAT:
             raise ArtefactError(f"{where} has format {content['format']!r}, this version knows 1")
         if set(content) != {*HEAD, "entries", "digest"} or type(content["entries"]) is not list:
             raise KeyError("entries")
-        chain = _chain(content)
-        for number, (entry, digest) in enumerate(zip(content["entries"], chain[1:], strict=True)):
+        head, *chain = _chain(content)
+        for number, (entry, digest) in enumerate(zip(content["entries"], chain, strict=True)):
             if entry["digest"] != digest:
                 raise ArtefactError(f"{where} was edited or damaged at entry {number + 1}")
-        if content["digest"] != chain[-1]:
+        if content["digest"] != [head, *chain][-1]:
             raise ArtefactError(f"{where} was edited or damaged: its digest does not fit")
         if content["neighbours"] not in NEIGHBOURS or content["unit"] not in UNITS:
             raise KeyError("unit")
@@ -457,47 +426,21 @@ def _read(path: Path) -> dict[str, Any]:
         raise
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ArtefactError(f"{where} is no release ledger of this project") from None
-    return content  # type: ignore[no-any-return]
-
-
-def _json_of(path: Path) -> Any:
-    """What a ledger file says, whatever it is; a large one is not read."""
-    where = repr(str(path))
-    try:
-        with open(path, "rb") as file:
-            raw = file.read(LARGEST_LEDGER + 1)
-    except FileNotFoundError:
-        raise ArtefactError(
-            f"{where} does not exist; start it with 'shirley releases new'"
-        ) from None
-    except OSError as error:
-        raise ArtefactError(f"{where} cannot be read: {error.strerror or error}") from None
-    if len(raw) > LARGEST_LEDGER:
-        raise ArtefactError(f"{where} must have at most {LARGEST_LEDGER:,} bytes")
-    try:
-        return parse_json(raw)
-    except ArtefactError as error:
-        raise ArtefactError(f"{where} is no release ledger: {error}") from None
-    except (ValueError, RecursionError):
-        raise ArtefactError(f"{where} is no release ledger: it is not JSON") from None
+    return content
 
 
 class _NotAloneError(ArtefactError):
     """Somebody else changes the ledger, too: its lock file was removed meanwhile."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{str(path)!r} is changed by another process, too; try again")
-
 
 def _write(path: Path, content: dict[str, Any], alone: Callable[[], bool]) -> None:
     """Write the ledger, if this process is still ``alone`` just before it takes its place."""
     with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1, allow_nan=False)
-        file.write("\n")
+        file.write(json.dumps(content, indent=1, allow_nan=False) + "\n")
         file.flush()
         os.fsync(file.fileno())
         if not alone():
-            raise _NotAloneError(path)
+            raise _NotAloneError(f"{str(path)!r} is changed by another process, too; try again")
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""Does a table fit the model that it is said to be drawn from? For ``shirley verify --model``.
+"""Does a table fit the model that it is said to be drawn from? For ``shirley verify --from``.
 
 Every value is held against the model's domain, and the margins, and margins of pairs, against
 those of rows that the model draws once more. Rows are drawn by the public methods of a generator,
@@ -25,11 +25,11 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from copula_shirley.errors import SchemaError, SettingError
+from copula_shirley.errors import SchemaError
 from copula_shirley.generator import CHUNK, Generator
 from copula_shirley.privacy.ledger import Reason
 from copula_shirley.rows.tables import check_extension, read_table
@@ -46,6 +46,9 @@ from copula_shirley.schema.conditions import conditions, given_from_texts
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, Schema
 from copula_shirley.schema.values import as_floats
+
+if TYPE_CHECKING:
+    from copula_shirley.publish.verify import Verdict
 
 #: Chance that a true table is suspected.
 SUSPICION = 1e-9
@@ -57,100 +60,68 @@ PILOT = 5_000
 #: Groups of a column: in its margin, and in pairs.
 GROUPS, PAIR_GROUPS = 20, 4
 MOST_PAIRS = 500
-#: Of a resolution, or of a number stored in four bytes.
+#: Margins and pairs that are named; the others are counted.
+NAMED = 5
+#: Share of a resolution, or of a number stored in four bytes, that is rounding.
 SLACK = 1e-6
 
 Codes = dict[str, NDArray[np.intp]]
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """What was compared: in words, what is wrong, and what it cannot show."""
+def against_model(path: Path, model: Generator, given: str | None, verdict: Verdict) -> None:
+    """Compare a table with a model that was found to add up, and note what was found.
 
-    text: str
-    faults: Sequence[str] = ()
-    not_shown: str = ""
-
-
-def against_model(path: Path, model: Generator, given: str | None) -> Iterator[Comparison]:
-    """Compare a table with a model that was found to add up.
-
-    Parameters
-    ----------
-    path : a table, CSV or Parquet
-    model : the model
-    given : the condition under which the rows were drawn, as the card says it
+    ``given`` is the condition under which the rows were drawn, as the card says it.
     """
-    try:
-        table, schema, wrong = _read(path, model)
-    except SchemaError as error:
-        yield Comparison("", [str(error)])
-        return
+    table, schema = _read(path, model)
     columns = "the columns are those of the model, in its order"
-    if wrong is not None:
-        yield Comparison(columns, [wrong])
+    words = model.columns_ if schema is model.schema_ else list(map(quoted, model.columns_))
+    if wrong := _other_columns(list(table.columns), words):
+        verdict.note(columns, [wrong])
         return
     wanted = _condition(given, model.schema_)
-    if isinstance(wanted, str):
-        yield Comparison("", [wanted])
-        return
     first = model.sample(PILOT, random_state=0, given=wanted)
     if check_extension(path) == "parquet":
         columns += " and dtypes, with no other metadata"
-        yield Comparison(columns, _stored_otherwise(path, first, model))
+        verdict.note(columns, _stored_otherwise(path, first, model))
     else:
-        yield Comparison(columns)
+        verdict.note(columns)
+    pilot = {c.name: c.domain.to_numbers(first[c.name]) for c in model.schema_}
     faults = [text for column in schema for text in _outside(column, table[column.name])]
     faults += [text for name in schema.ids for text in _other_ids(name, table[name])]
-    own = {c.name: c.domain.to_numbers(first[c.name]) for c in model.schema_}
-    coarse = [c for c in model.schema_ if not _finer(c, own[c.name]).any()]
-    # whoever draws numbers finer than the resolution does so in the sample, too
-    if not faults:
-        numbers = {
-            column.name: now.domain.to_numbers(table[now.name])
-            for column, now in zip(model.schema_, schema, strict=True)
-        }
-        faults = [
-            f"column {c.name!r}: {_finer(c, numbers[c.name]).sum():,} values are finer than the "
-            f"resolution {c.resolution}"
-            for c in coarse
-            if _finer(c, numbers[c.name]).any()
-        ]
-    yield Comparison("every value lies in the model's domain", faults)
+    numbers: dict[str, FloatArray] = {}
+    for column, own in zip(model.schema_, schema, strict=True) if not faults else ():
+        numbers[column.name] = own.domain.to_numbers(table[own.name])
+        finer = _finer(column, numbers[column.name]).sum()
+        # whoever draws numbers finer than the resolution does so in the sample, too
+        if finer and not _finer(column, pilot[column.name]).any():
+            faults.append(
+                f"column {column.name!r}: {finer:,} values are finer than the resolution "
+                f"{column.resolution}"
+            )
+    verdict.note("every value lies in the model's domain", faults)
     if faults:
         return
     if wanted:
         met = "every row fulfils the condition of the card"
-        yield Comparison(met, _unmet(wanted, model.schema_, numbers))
-    yield _margins(model, own, numbers, wanted)
+        verdict.note(met, _unmet(wanted, model.schema_, numbers))
+    _compare_margins(model, pilot, numbers, wanted, verdict)
 
 
-def _read(path: Path, model: Generator) -> tuple[pd.DataFrame, Schema, str | None]:
-    """The table, the schema in whose words it is, and what is wrong with its columns."""
-    schemas: list[tuple[Schema, Callable[[Any], Any]]] = [(model.schema_, lambda text: text)]
-    if check_extension(path) == "csv" and formulas(model.schema_):
-        schemas.append((_escaped(model.schema_), quoted))  # by --escape-formulas
+def _read(path: Path, model: Generator) -> tuple[pd.DataFrame, Schema]:
+    """The table, and the schema in whose words it is: quoted where formulas were escaped."""
     found = []
-    for schema, name_of in schemas:
-        table = _with_dates(read_table(path, schema), schema)
-        names = [name_of(name) for name in model.columns_]
-        same = list(table.columns) == names
-        found.append((table, schema, None if same else _other_columns(list(table.columns), names)))
-        if same and (len(schemas) == 1 or not _any_outside(table, schema)):
-            return found[-1]
-    return min(found, key=lambda read: read[2] is not None)
-
-
-def _with_dates(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
-    """The table with dates that a CSV file holds as text; what is no date stays as it is."""
-    for column in schema:
-        if column.name in table:
-            table[column.name] = column.domain.from_file(table[column.name])
-    return table
-
-
-def _any_outside(table: pd.DataFrame, schema: Schema) -> bool:
-    return any(_outside(column, table[column.name]) for column in schema)
+    escapable = check_extension(path) == "csv" and formulas(model.schema_)
+    for schema in [model.schema_, _escaped(model.schema_)][: 1 + bool(escapable)]:
+        table = read_table(path, schema)
+        for column in schema:  # dates that a CSV file holds as text; what is none stays as it is
+            if column.name in table:
+                table[column.name] = column.domain.from_file(table[column.name])
+        fits = not {c.name for c in schema} - set(table.columns)
+        fits = fits and not any(c.domain.outside(table[c.name]).any() for c in schema)
+        found.append((fits, table, schema))
+    _, table, schema = max(found, key=lambda read: read[0])
+    return table, schema
 
 
 def _escaped(schema: Schema) -> Schema:
@@ -169,14 +140,14 @@ def _escaped(schema: Schema) -> Schema:
     return replace(schema, columns=tuple(columns), left_out=left)
 
 
-def _other_columns(found: list[Any], wanted: list[str]) -> str:
+def _other_columns(found: list[Any], wanted: list[str]) -> str | None:
     missing = [name for name in wanted if name not in found]
     extra = [name for name in found if name not in wanted]
     if missing:
         return f"column {missing[0]!r} of the model is not in the table"
     if extra:
         return f"column {extra[0]!r} of the table is not in the model"
-    return "the columns stand in another order than the model draws them"
+    return None if found == wanted else "the columns stand in another order than the model's"
 
 
 def _stored_otherwise(path: Path, sample: pd.DataFrame, model: Generator) -> list[str]:
@@ -212,13 +183,10 @@ def _metadata(file: Path | io.BytesIO, schema: pa.Schema) -> dict[str, Any]:
 
 
 def _outside(column: Column, series: pd.Series) -> list[str]:
-    wrong = int(column.domain.outside(series).sum())
-    if not wrong:
-        return []
     try:
         column.domain.check(series)
     except SchemaError as error:
-        return [f"{error} ({wrong:,} rows)"]
+        return [f"{error} ({column.domain.outside(series).sum():,} rows)"]
     return []
 
 
@@ -240,22 +208,15 @@ def _finer(column: Column, numbers: FloatArray) -> NDArray[np.bool_]:
 # -- conditions --------------------------------------------------------------------
 
 
-def _condition(given: str | None, schema: Schema) -> dict[str, Any] | str:
-    """The condition of a card, or why it cannot be read."""
-    if given is None:
-        return {}
+def _condition(given: str | None, schema: Schema) -> dict[str, Any]:
+    """The condition of a card; one that cannot be read is a ``SettingError``."""
     texts: list[str] = []
-    for part in given.split(", "):  # a category may hold a comma
-        if part.partition("=")[0] in schema.names and "=" in part:
-            texts.append(part)
-        elif texts:
-            texts[-1] += f", {part}"
+    for part in (given or "").split(", ") if given else []:
+        if texts and not (part.partition("=")[0] in schema.names and "=" in part):
+            texts[-1] += f", {part}"  # a category may hold a comma
         else:
-            texts = [part]
-    try:
-        return given_from_texts(texts, schema)
-    except SettingError as error:
-        return f"the condition of the card cannot be read: {error}"
+            texts.append(part)
+    return given_from_texts(texts, schema)
 
 
 def _unmet(wanted: dict[str, Any], schema: Schema, numbers: dict[str, FloatArray]) -> list[str]:
@@ -272,67 +233,78 @@ def _unmet(wanted: dict[str, Any], schema: Schema, numbers: dict[str, FloatArray
 # -- margins -----------------------------------------------------------------------
 
 
-def _margins(
+def _compare_margins(
     model: Generator,
     pilot: dict[str, FloatArray],
     numbers: dict[str, FloatArray],
     wanted: dict[str, Any],
-) -> Comparison:
-    """Margins and pairs of the table against those of rows that the model draws."""
+    verdict: Verdict,
+) -> None:
+    """Compare margins and pairs of the table with those of rows that the model draws."""
     n = len(next(iter(numbers.values())))
     if n == 0:
-        return Comparison("the table has no rows, so nothing was compared")
+        verdict.note("the table has no rows, so nothing was compared")
+        return
     if any(use.reason is Reason.NOISE_OFF for use in model.ledger_.unprotected):
-        # without noise the tilt of a vine has no bound: pools of candidate rows differ too much
-        return Comparison(
-            "the noise of the model is off, so margins were not compared",
-            not_shown="that margins and pairs are those of the model: its noise is off, nothing is "
-            "proved of it",
+        # without noise reweighting has no bound: pools of candidate rows differ too much
+        verdict.note("the noise of the model is off, so margins were not compared")
+        verdict.not_shown.append(
+            "that margins and pairs are those of the model: its noise is off, nothing is proved "
+            "of it"
         )
-    grid = Grid(model.schema_)
-    size = min(n, MOST_ROWS)
+        return
+    grid, size = Grid(model.schema_), min(n, MOST_ROWS)
     samples = []
     for seed in range(1, SAMPLES + 1):
         rows = model.sample(size, random_state=seed, given=wanted)
         drawn = {c.name: c.domain.to_numbers(rows[c.name]) for c in model.schema_}
         samples.append(grid.codes(drawn))
     own, first = grid.codes(numbers), grid.codes(pilot)
-    names = list(model.schema_.names)
-    pairs = list(combinations(names, 2))
+    pairs = list(combinations(model.schema_.names, 2))
     pairs = pairs[:: math.ceil(len(pairs) / MOST_PAIRS)] if pairs else []
-    maps: dict[int, Codes] = {}
-    for parts in (GROUPS, PAIR_GROUPS):
-        maps[parts] = {
-            c.name: _groups(first[c.name], grid.sizes[c.name], not c.nominal, parts)
-            for c in model.schema_
-        }
-    compared = [((name,), GROUPS) for name in names] + [(pair, PAIR_GROUPS) for pair in pairs]
+    compared: list[tuple[tuple[str, ...], int]] = [
+        ((name,), GROUPS) for name in model.schema_.names
+    ]
+    compared += [(pair, PAIR_GROUPS) for pair in pairs]
+    groups = {
+        (c.name, parts): _groups(first[c.name], grid.sizes[c.name], not c.nominal, parts)
+        for c in model.schema_
+        for parts in (GROUPS, PAIR_GROUPS)
+    }
     chance, faults = math.log(SUSPICION / len(compared)), []
     for about, parts in compared:
-        group_of = _joint(about, maps[parts])
-        sizes = math.prod(int(maps[parts][name].max()) + 1 for name in about)
-        mine = np.bincount(group_of(own), minlength=sizes).astype(float)
-        theirs = [np.bincount(group_of(s), minlength=sizes).astype(float) for s in samples]
+        mine, *theirs = _counts(about, [groups[name, parts] for name in about], [own, *samples])
         if log_chance(mine, theirs) < chance:
-            faults.append(
-                f"the {'margin' if len(about) == 1 else 'pair'} of "
-                f"{' and '.join(map(repr, about))} is not the model's"
-            )
-    if len(faults) > 5:
-        faults = [*faults[:5], f"... and {len(faults) - 5} more margins or pairs"]
+            kind = "margin" if len(about) == 1 else "pair"
+            faults.append(f"the {kind} of {' and '.join(map(repr, about))} is not the model's")
+    if len(faults) > NAMED:
+        faults = [*faults[:NAMED], f"... and {len(faults) - NAMED} more margins or pairs"]
     under = " under the condition of the card" if wanted else ""
-    against = f"{n:,} rows against {size * SAMPLES:,} drawn{under}"
-    text = f"{len(names)} margins and {len(pairs)} pairs are those of the model ({against})"
-    return Comparison(
-        text,
+    verdict.note(
+        f"{len(model.schema_)} margins and {len(pairs)} pairs are those of the model "
+        f"({n:,} rows against {size * SAMPLES:,} drawn{under})",
         faults,
+    )
+    least = 0.1 + _least_shift(n, size * SAMPLES, len(compared))
+    verdict.not_shown.append(
         "that no rows were put in, or all are real ones: rows that have the model's margins and "
         "pairs are not found, nor are few rows of any kind, nor what is hidden in the order of "
-        "rows or the spelling of numbers; "
-        f"with {n:,} rows a tenth of the values must have become "
-        f"{0.1 + _least_shift(n, size * SAMPLES, len(compared)):.1%} of them to be found (a true "
-        f"table is suspected with a chance of at most {SUSPICION:g})",
+        f"rows or the spelling of numbers; with {n:,} rows a tenth of the values must have become "
+        f"{least:.1%} of them to be found (a true table is suspected with a chance of at most "
+        f"{SUSPICION:g})"
     )
+
+
+def _counts(
+    names: Sequence[str], groups: Sequence[NDArray[np.intp]], tables: Sequence[Codes]
+) -> list[FloatArray]:
+    """Rows of each table in each joint group of some columns."""
+    shape = [int(group.max()) + 1 for group in groups]
+    cells = [
+        np.ravel_multi_index([g[codes[n]] for n, g in zip(names, groups, strict=True)], shape)
+        for codes in tables
+    ]
+    return [np.bincount(cell, minlength=math.prod(shape)).astype(float) for cell in cells]
 
 
 def _groups(codes: NDArray[np.intp], size: int, ordered: bool, parts: int) -> NDArray[np.intp]:
@@ -349,16 +321,6 @@ def _groups(codes: NDArray[np.intp], size: int, ordered: bool, parts: int) -> ND
         if filled * parts >= len(codes):
             current, filled = current + 1, 0
     return np.unique(groups, return_inverse=True)[1]
-
-
-def _joint(names: Sequence[str], maps: Codes) -> Callable[[Codes], NDArray[np.intp]]:
-    def group_of(codes: Codes) -> NDArray[np.intp]:
-        found = np.zeros(len(codes[names[0]]), dtype=np.intp)
-        for name in names:
-            found = found * (int(maps[name].max()) + 1) + maps[name][codes[name]]
-        return found
-
-    return group_of
 
 
 def log_chance(table: FloatArray, samples: Sequence[FloatArray]) -> float:

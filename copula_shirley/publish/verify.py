@@ -162,7 +162,7 @@ def verify_file(
         _verify_page(path, page, own, verdict)
     if table and model is None:
         verdict.not_shown.append(
-            "that the rows were drawn from a private model: compare them with it by --model"
+            "that the rows were drawn from a private model: compare them with it by --from"
         )
     elif table:
         _verify_drawn(path, page, Path(model), public_key, verdict)  # type: ignore[arg-type]
@@ -198,10 +198,7 @@ def _verify_drawn(
     verdict.note(f"the card is that of {model.name}: ledger, settings and schema", wrong)
     given = (found.file and found.file.given) or None
     try:
-        for comparison in against_model(path, of_model.generator, given):
-            verdict.note(comparison.text, list(comparison.faults))
-            if comparison.not_shown:
-                verdict.not_shown.append(comparison.not_shown)
+        against_model(path, of_model.generator, given, verdict)
     except ShirleyError as error:
         verdict.note("", [f"the table cannot be compared with the model: {one_line(str(error))}"])
 

@@ -178,7 +178,7 @@ class CopulaShirley(Generator):
                 f"delta ({self.delta!r}) times the {columns} columns must be below 1"
             )
 
-    def _open_ledger(self, schema: Schema) -> Ledger:
+    def open_ledger(self, schema: Schema) -> Ledger:
         """The budget is the true cost: d times epsilon by the thesis' accounting."""
         by_person = self._honest and schema.person is not None
         ledger = Ledger(

@@ -82,13 +82,13 @@ class SpendsTwice(DPHistogram):
 class HalvesTheTotal(DPHistogram):
     """The ledger's total is not that of its entries."""
 
-    def _open_ledger(self, schema: Schema) -> Ledger:
+    def open_ledger(self, schema: Schema) -> Ledger:
         class Halved(Ledger):
             @property
             def spent(self) -> Total:
                 return Total(self._cost(ALL_ROWS).epsilon / 2)
 
-        told = super()._open_ledger(schema)
+        told = super().open_ledger(schema)
         return Halved(told.budget, claimed=told.claimed)
 
 
@@ -164,8 +164,8 @@ class UnclippedValue(DPHistogram):
         yield Numbers("sum", [self.Sum()], 1e-3)
         return (yield from super()._learn(progress))
 
-    def _open_ledger(self, schema: Schema) -> Ledger:
-        ledger = super()._open_ledger(schema)  # with room for more: only the fault is found
+    def open_ledger(self, schema: Schema) -> Ledger:
+        ledger = super().open_ledger(schema)  # with room for more: only the fault is found
         ledger.budget = Budget(2 * ledger.budget.epsilon)
         return ledger
 
@@ -173,8 +173,8 @@ class UnclippedValue(DPHistogram):
 class PersonAsRow(DPHistogram):
     """k rows per person ignored, in the ledger too."""
 
-    def _open_ledger(self, schema: Schema) -> Ledger:
-        return super()._open_ledger(Schema(schema.columns))
+    def open_ledger(self, schema: Schema) -> Ledger:
+        return super().open_ledger(Schema(schema.columns))
 
 
 class PersonNoiseOfARow(DPHistogram):

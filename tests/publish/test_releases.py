@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from card_models import SCHEMA, SETTINGS, rows
+from commands import Outcome, run
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -29,8 +30,6 @@ from copula_shirley import (
     Schema,
     SettingError,
 )
-from copula_shirley.cli import main as cli
-from copula_shirley.files.locks import locked
 from copula_shirley.files.plain_json import sha256_of
 from copula_shirley.generator import find_generator
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
@@ -56,8 +55,8 @@ def states(path: Path) -> list[str]:
 
 def test_sums_by_hand() -> None:
     assert total_of([], CAP).epsilon == 0
-    assert total_of([Cost(0.25, 1e-9), Cost(0.5, 2e-9)], CAP).epsilon == 0.75
-    assert total_of([Cost(0.25, 1e-9), Cost(0.5, 2e-9)], CAP).delta == pytest.approx(3e-9)
+    basic = total_of([Cost(0.25, 1e-9), Cost(0.5, 2e-9)], CAP)
+    assert (basic.epsilon, basic.delta) == (0.75, pytest.approx(3e-9))
     rho = 0.01
     total = total_of([Cost(0.8, 1e-9, rho)] * 4, CAP)
     assert total.epsilon == pytest.approx(epsilon_of(4 * rho, 1e-8)) and total.delta == 1e-8
@@ -65,6 +64,10 @@ def test_sums_by_hand() -> None:
     assert failing.epsilon == pytest.approx(epsilon_of(4 * rho, 6e-9))
     mixed = total_of([Cost(0.8, 1e-9, rho), Cost(0.5)], CAP)
     assert mixed.epsilon == pytest.approx(1.3)
+    # pure epsilon means rho = epsilon^2 / 2: a little more does not undo what rho saved
+    costs, cap = [Cost(1.0, 1e-9, rho_of(1.0, 1e-9))] * 3, Budget(3.0, 1e-8)
+    more = [*costs, Cost(0.05, 0.0, 0.05**2 / 2)]
+    assert total_of(costs, cap).epsilon < total_of(more, cap).epsilon < 1.8
 
 
 COSTS = st.tuples(st.floats(0.01, 3), st.sampled_from([1e-9, 1e-8, 1e-6]))
@@ -120,13 +123,6 @@ def test_the_cap_holds_and_the_refusal_names_the_sums(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_one_release_may_take_the_whole_cap(path: Path) -> None:
-    with ReleaseLedger.open(path).reserve(PrivateVine(CAP.epsilon, CAP.delta), SCHEMA) as r:
-        r.fit(rows())
-    with pytest.raises(BudgetError):
-        ReleaseLedger.open(path).reserve(PrivateVine(0.001, 1e-12), SCHEMA)
-
-
 def test_pure_epsilon_adds_up(tmp_path: Path) -> None:
     ledger = ReleaseLedger.new(tmp_path / "r.json", Budget(1.0), neighbours="replace-one")
     pure = partial(PrivateVine, delta=0.0, neighbours="replace-one")
@@ -149,13 +145,13 @@ LEFT = Schema(SCHEMA.columns, left_out=(LeftOut("mail", provenance="drafted"),))
     [
         (lambda: find_generator("copula-shirley")(**ORDINAL), SCHEMA, "proves nothing"),
         (find_generator("real"), SCHEMA, "proves nothing"),
-        (lambda: PrivateVine(None), SCHEMA, "no budget"),
+        (lambda: PrivateVine(None), SCHEMA, "epsilon none draws no noise"),
         (lambda: PrivateVine(1.0, random_state=0), SCHEMA, "seeded"),
-        (lambda: PrivateVine(1.0), DRAFTED, "'age' were drafted"),
-        (lambda: PrivateVine(1.0, domain="measured"), DRAFTED, "'age' were drafted"),
+        (lambda: PrivateVine(1.0), DRAFTED, "'age', .* were drafted"),
+        (lambda: PrivateVine(1.0, domain="measured"), DRAFTED, "'age', .* were drafted"),
         (lambda: PrivateVine(1.0, neighbours="replace-one"), SCHEMA, "neighbours"),
         (lambda: PrivateVine(1.0), PERSON, "unit"),
-        (lambda: PrivateVine(1.0), LEFT, "'mail' is left out was drafted"),
+        (lambda: PrivateVine(1.0), LEFT, "'mail'\\) are left out was drafted"),
         (lambda: PrivateVine(3.0), SCHEMA, "above the cap"),
     ],
 )  # fmt: skip
@@ -297,17 +293,6 @@ def test_the_lock_survives_its_file(path: Path, monkeypatch: pytest.MonkeyPatch)
     ReleaseLedger.open(path).reserve(PrivateVine(0.25, delta=0.0), SCHEMA)
     found = ReleaseLedger.open(path)
     assert [release.cost.epsilon for release in found.releases] == [0.5, 0.25]
-
-
-def test_who_waited_for_a_removed_lock_takes_the_new_one(path: Path) -> None:
-    lock = path.with_name(f".{path.name}.lock")
-    with locked(path) as still_held:
-        assert still_held()
-        lock.unlink()
-        assert not still_held()
-        with multiprocessing.get_context("fork").Pool(1) as pool:
-            assert pool.map(reserve_one, [str(path)]) == [True]  # makes a lock file of its own
-        assert not still_held()
 
 
 def test_a_ledger_that_changed_since_it_was_read_is_read_again(
@@ -468,54 +453,38 @@ def test_a_ledger_is_never_replaced(path: Path) -> None:
 # -- the command ---------------------------------------------------------------------------
 
 
-def shirley(monkeypatch: pytest.MonkeyPatch, words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["shirley", *words.split()])
-    try:
-        cli.main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
+def test_from_the_command_line(tmp_path: Path) -> None:
+    rows().to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "schema.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
 
+    def shirley(words: str) -> Outcome:
+        return run(words, folder=tmp_path)
 
-def test_from_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows().to_csv("data.csv", index=False)
-    Path("schema.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
-    assert shirley(monkeypatch, "releases new r.json --epsilon 1.5 --delta 1e-8") == 0
+    assert shirley("releases new r.json --epsilon 1.5 --delta 1e-8").code == 0
     fit = "fit data.csv --schema schema.yaml --releases r.json -q -o"
-    assert shirley(monkeypatch, f"{fit} one.shirley --epsilon 1") == 0
-    assert shirley(monkeypatch, "sample one.shirley -n 5 -q -o more.csv") == 0
-    capsys.readouterr()
-    before = sorted(os.listdir())
-    # too dear; a file that is not there; a value off the schema; a seed; no schema
-    assert shirley(monkeypatch, f"{fit} two.shirley --epsilon 1.4") == 2
-    assert "above the cap of epsilon 1.5" in capsys.readouterr().err
-    assert shirley(monkeypatch, f"{fit} two.shirley --epsilon 0.1 --seed 1") == 2
-    assert "seeded" in capsys.readouterr().err
+    assert shirley(f"{fit} one.shirley --epsilon 1").code == 0
+    assert shirley("sample one.shirley -n 5 -q -o more.csv").code == 0
+    before = sorted(os.listdir(tmp_path))
+    # too dear; a seed; no schema; a file that is not there; a value off the schema
+    assert "above the cap of epsilon 1.5" in shirley(f"{fit} two.shirley --epsilon 1.4").refusal()
+    assert "seeded" in shirley(f"{fit} two.shirley --epsilon 0.1 --seed 1").refusal()
     words = "synthesize data.csv --releases r.json -q -o two.csv --epsilon 0.1"
-    assert shirley(monkeypatch, words) == 2 and "--schema" in capsys.readouterr().err
-    assert states(Path("r.json")) == ["settled"]
-    absent = fit.replace("data.csv", "absent.csv")
-    assert shirley(monkeypatch, f"{absent} two.shirley --epsilon 0.1") == 2
+    assert "--schema" in shirley(words).refusal()
+    assert states(tmp_path / "r.json") == ["settled"]
+    assert shirley(f"{fit} two.shirley --epsilon 0.1".replace("data.csv", "absent.csv")).refusal()
     table = rows().astype({"job": object})
     table.loc[3, "job"] = "spy"
-    table.to_csv("data.csv", index=False)
-    assert shirley(monkeypatch, f"{fit} two.shirley --epsilon 0.1") == 2
-    assert sorted(os.listdir()) == before
-    assert states(Path("r.json")) == ["settled", "given back", "given back"]
-    capsys.readouterr()
-    assert shirley(monkeypatch, "releases show r.json") == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    table.to_csv(tmp_path / "data.csv", index=False)
+    assert shirley(f"{fit} two.shirley --epsilon 0.1").refusal()
+    assert sorted(os.listdir(tmp_path)) == before
+    assert states(tmp_path / "r.json") == ["settled", "given back", "given back"]
+    shown = " ".join(shirley("releases show r.json").out.split())
     assert "settled" in shown and "Drawing again from a saved model costs nothing" in shown
-    assert shirley(monkeypatch, "releases show r.json --json") == 0
-    said = json.loads(capsys.readouterr().out)
+    said = json.loads(shirley("releases show r.json --json").out)
     assert said["releases"][0]["what"] == "one.shirley"
     assert said["cap"]["epsilon"] == 1.5 and len(said["releases"]) == 3
-    assert shirley(monkeypatch, "releases new r.json --epsilon 9") == 2
-    assert shirley(monkeypatch, f"{fit} r.json --epsilon 0.1") == 2
-    assert "must be another file" in capsys.readouterr().err
+    assert shirley("releases new r.json --epsilon 9").refusal()
+    assert "must be another file" in shirley(f"{fit} r.json --epsilon 0.1").refusal()
 
 
 # -- what a reviewer found -------------------------------------------------------------------
@@ -559,11 +528,3 @@ def test_people_of_two_columns_do_not_add_up(tmp_path: Path) -> None:
     ledger.reserve(PrivateVine(1.0), by[0])
     with pytest.raises(BudgetError, match=r"'doctor'.*must be 'patient'"):
         ledger.reserve(PrivateVine(1.0), by[1])
-
-
-def test_pure_epsilon_adds_up_with_zcdp_by_rho() -> None:
-    """Pure epsilon means rho = epsilon^2 / 2: a little more does not undo what rho saved."""
-    costs = [Cost(1.0, 1e-9, rho_of(1.0, 1e-9))] * 3
-    more = [*costs, Cost(0.05, 0.0, 0.05**2 / 2)]
-    cap = Budget(3.0, 1e-8)
-    assert total_of(costs, cap).epsilon < total_of(more, cap).epsilon < 1.8
