@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import kstest
 from tables import PEOPLE, people
-from vine_drivers import recorded
 
 from copula_shirley.measure.queries import Query
+from copula_shirley.measure.watched import recorded
 from copula_shirley.private_vine import domain as private_domain
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.rows import memory
@@ -26,9 +26,9 @@ SIZES = [1, 7, N - 1]
 def fitted() -> tuple[list[Query], MemoryRows]:
     """Every question of a fit with three trees and cut margins, and the rows it was about."""
     model = PrivateVine(1e3, target="rich", truncation=3, on_unknown="clip", random_state=0)
-    tape = recorded(model, people(N), PEOPLE)
-    assert tape.rows is not None
-    return tape.queries, tape.rows
+    with recorded(model) as recording:
+        model.fit(people(N), PEOPLE)
+    return [asked.query for asked in recording.questions], recording.questions[-1].rows
 
 
 def cell_maps(queries: list[Query]) -> list[CellMap]:
