@@ -20,86 +20,84 @@ OWN_OPTIONS = {"epsilon": "--epsilon", "random_state": "--seed", "random-state":
 DATA, PRIVACY, OUTPUT, METHOD = "Data", "Privacy", "Output", "Method"
 
 
-def option(panel: str, *names: str, help: str) -> Any:  # noqa: A002  (typer's word)
+def option(panel: str, help: str, *names: str) -> Any:  # noqa: A002  (typer's word)
     """An option in a panel of the help."""
     return typer.Option(*names, help=help, rich_help_panel=panel)
 
 
 Data = Annotated[Path, typer.Argument(help="Table to learn from, .csv or .parquet.")]
 ModelFile = Annotated[Path, typer.Argument(help="Model file that 'shirley fit' wrote.")]
-TableFile = Annotated[Path, option(OUTPUT, "--output", "-o", help="Table, .csv or .parquet.")]
+TableFile = Annotated[Path, option(OUTPUT, "Table, .csv or .parquet.", "--output", "-o")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Missing = Annotated[
-    list[str] | None, option(DATA, help="Text that stands for a missing value; repeatable.")
+    list[str] | None, option(DATA, "Text that stands for a missing value; repeatable.")
 ]
 SchemaFile = Annotated[
-    Path | None, option(DATA, "--schema", help="Declared domain (YAML); see 'shirley draft'.")
+    Path | None, option(DATA, "Declared domain (YAML); see 'shirley draft'.", "--schema")
 ]
 OnUnknown = Annotated[
-    Literal["refuse", "clip"] | None, option(DATA, help="What to do with values off the schema.")
+    Literal["refuse", "clip"] | None, option(DATA, "What to do with values off the schema.")
 ]
 ShowValues = Annotated[
-    bool, option(DATA, "--show-values", help="Quote private values in error messages.")
+    bool, option(DATA, "Quote private values in error messages.", "--show-values")
 ]
-Epsilon = Annotated[str, option(PRIVACY, help="Privacy budget, or 'off' for no noise.")]
+Epsilon = Annotated[str, option(PRIVACY, "Privacy budget, or 'off' for no noise.")]
 Delta = Annotated[
-    float | None, option(PRIVACY, help="Delta, default 1e-9; 0 for pure epsilon-DP (private-vine).")
+    float | None, option(PRIVACY, "Delta, default 1e-9; 0 for pure epsilon-DP (private-vine).")
 ]
 Neighbours = Annotated[
     Literal["add-remove", "replace-one"] | None,
-    option(PRIVACY, help="How neighbouring tables differ; by default as the model has it."),
+    option(PRIVACY, "How neighbouring tables differ; by default as the model has it."),
 ]
 Domain = Annotated[
     Literal["declared", "measured"] | None,
-    option(PRIVACY, help="measured: buy bounds and categories that the schema marks as private."),
+    option(PRIVACY, "measured: buy bounds and categories that the schema marks as private."),
 ]
 Releases = Annotated[
     Path | None,
-    option(PRIVACY, help="Release ledger that this fit counts in; see 'shirley releases'."),
+    option(PRIVACY, "Release ledger that this fit counts in; see 'shirley releases'."),
 ]
 AcceptUnproved = Annotated[
-    bool,
-    option(PRIVACY, "--accept-unproved", help="Write even if nothing is proved about privacy."),
+    bool, option(PRIVACY, "Write even if nothing is proved about privacy.", "--accept-unproved")
 ]
 Seed = Annotated[
-    int | None, option(PRIVACY, help="Repeatable noise and rows: experiments only, no release.")
+    int | None, option(PRIVACY, "Repeatable noise and rows: experiments only, no release.")
 ]
 Model = Annotated[
     str,
     option(
         METHOD,
-        help="private-vine, dp-histogram, dp-copula, privbayes, copula-shirley, uniform, or "
-        "another that is installed.",
+        "private-vine, dp-histogram, dp-copula, privbayes, copula-shirley, uniform, or another "
+        "that is installed.",
     ),
 ]
 Target = Annotated[
-    str | None, option(METHOD, help="Column with few classes that matters most, for some models.")
+    str | None, option(METHOD, "Column with few classes that matters most, for some models.")
 ]
 Settings = Annotated[
     list[str] | None,
-    option(METHOD, "--set", help="Any setting of the model, name=value; repeatable."),
+    option(METHOD, "Any setting of the model, name=value; repeatable.", "--set"),
 ]
 Rows = Annotated[
-    int | None, option(OUTPUT, "--rows", "-n", help="Rows to draw; as many as were fitted.")
+    int | None, option(OUTPUT, "Rows to draw; as many as were fitted.", "--rows", "-n")
 ]
 Given = Annotated[
     list[str] | None,
-    option(OUTPUT, help="Only rows with name=value or name=low..high; nothing after = is missing."),
+    option(OUTPUT, "Only rows with name=value or name=low..high; nothing after = is missing."),
 ]
-NoCard = Annotated[bool, option(OUTPUT, "--no-card", help="Write no privacy card beside the file.")]
+NoCard = Annotated[bool, option(OUTPUT, "Write no privacy card beside the file.", "--no-card")]
 Sign = Annotated[
-    Path | None,
-    option(OUTPUT, help="Sign file and card with this private key; see 'shirley keys'."),
+    Path | None, option(OUTPUT, "Sign file and card with this private key; see 'shirley keys'.")
 ]
 EscapeFormulas = Annotated[
     bool,
     option(
         OUTPUT,
+        "CSV: a quote before texts that a spreadsheet would run as a formula.",
         "--escape-formulas",
-        help="CSV: a quote before texts that a spreadsheet would run as a formula.",
     ),
 ]
-Quiet = Annotated[bool, option(OUTPUT, "--quiet", "-q", help="No progress and no summary.")]
+Quiet = Annotated[bool, option(OUTPUT, "No progress and no summary.", "--quiet", "-q")]
 
 
 def takes(made: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -48,8 +48,8 @@ from copula_shirley.generator import Generator
 
 def draft(
     data: Data,
-    output: Annotated[Path | None, option(OUTPUT, "--output", "-o", help="YAML to write.")] = None,
-    person: Annotated[str | None, option(DATA, help="Column that says whose row it is.")] = None,
+    output: Annotated[Path | None, option(OUTPUT, "YAML to write.", "--output", "-o")] = None,
+    person: Annotated[str | None, option(DATA, "Column that says whose row it is.")] = None,
     missing: Missing = None,
 ) -> None:
     """Draft a schema from a table, for review; it is printed unless -o is given."""
@@ -66,7 +66,7 @@ def draft(
 def plan(
     generator: Generator,
     schema_file: Annotated[Path, typer.Argument(help="Declared domain (YAML).")],
-    rows: Annotated[int, option(DATA, "--rows", "-n", help="About how many rows there are.")],
+    rows: Annotated[int, option(DATA, "About how many rows there are.", "--rows", "-n")],
     json: Json = False,
 ) -> None:
     """Show what a fit will measure, at which price and noise; reads no row."""
@@ -84,7 +84,7 @@ def plan(
 @takes(order)
 def fit(
     order: tasks.Order,
-    output: Annotated[Path, option(OUTPUT, "--output", "-o", help="Model file to write.")],
+    output: Annotated[Path, option(OUTPUT, "Model file to write.", "--output", "-o")],
     no_card: NoCard = False,
     sign: Sign = None,
     quiet: Quiet = False,
@@ -128,7 +128,7 @@ def synthesize(
     output: TableFile,
     rows: Rows = None,
     given: Given = None,
-    save_model: Annotated[Path | None, option(OUTPUT, help="Keep the fitted model here.")] = None,
+    save_model: Annotated[Path | None, option(OUTPUT, "Keep the fitted model here.")] = None,
     no_card: NoCard = False,
     sign: Sign = None,
     escape_formulas: EscapeFormulas = False,
