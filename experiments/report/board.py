@@ -1,4 +1,4 @@
-"""The leaderboard and the table of costs, ready to be laid out."""
+"""The leaderboard and the table of costs: order, tips, what each column sorts by."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from copula_shirley.experiments.report.lines import Line, Score, Standing
-from copula_shirley.experiments.report.words import Measure, number, seconds
+from copula_shirley.experiments.report.lines import Line, Standing, size
+from copula_shirley.experiments.report.words import Measure
 
 #: Columns of the table of costs: figure, heading.
 COSTS = {
@@ -23,96 +23,62 @@ COSTS = {
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One figure: as it stands in the table, and exactly."""
-
-    text: str
-    half: str = ""
-    tip: str = ""
-    best: bool = False
-    share: int = 0
-
-
-@dataclass(frozen=True)
 class BoardLine:
-    """A line of the leaderboard; ``values`` is what each column sorts by."""
+    """A line of the leaderboard."""
 
     line: Line
-    runs_tip: str
-    rank: Cell | None
-    cells: Mapping[str, Cell]
-    costs: Mapping[str, Cell]
-    message: str
-    values: Mapping[str, Any]
+    place: Standing
+
+    @property
+    def statuses(self) -> Counter[str]:
+        return Counter(row["status"] for row in self.line.rows)
+
+    @property
+    def message(self) -> str:
+        """Why there are no figures, if there are none."""
+        if self.line.done:
+            return ""
+        many = len(self.line.rows)
+        what = ", ".join(f"{status} in {n} of {many} runs" for status, n in self.statuses.items())
+        reason = str(self.line.rows[0].get("reason", "")).strip()
+        return f"No figures: {what}. {reason[:1].upper()}{reason[1:300]}"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What each column sorts by."""
+        line, promise, mean = self.line, self.line.promise, self.place.mean
+        return {
+            "generator": line.name,
+            "dataset": line.dataset,
+            "claimed": promise.claimed if promise else "",
+            "proved": promise.proved if promise else "",
+            **{name: float(f"{score.mean:.6g}") for name, score in line.figures.items()},
+            "rank": None if mean is None else round(mean, 6),
+            "runs": len(line.done),
+            "epsilon": min(size(line.epsilon), 1e99),  # JSON has no number without end
+        }
+
+    def tip(self, measure: Measure) -> str:
+        """A figure with its interval, and what was special about it in any of the runs."""
+        details = (row["figures"].get(measure.name, {}).get("detail", {}) for row in self.line.done)
+        notes = dict.fromkeys(str(detail["note"]) for detail in details if detail.get("note"))
+        told = f"{measure.label}: {self.line.figures[measure.name].told()}"
+        return "; ".join(
+            [told, *notes, *(["best here"] if measure.name in self.place.best else [])]
+        )
 
 
-def board(
-    lines: Sequence[Line], measures: Mapping[str, Measure], places: Mapping[Line, Standing]
-) -> list[BoardLine]:
+def board(lines: Sequence[Line], places: Mapping[Line, Standing]) -> list[BoardLine]:
     """Every line; within a data set and epsilon the best mean rank first, the failed last."""
-    made = [_board_line(line, measures, places.get(line, Standing())) for line in lines]
     groups = list(dict.fromkeys((line.dataset, line.epsilon) for line in lines))
+    entries = [BoardLine(line, places.get(line, Standing())) for line in lines]
 
     def order(entry: BoardLine) -> tuple[int, float]:
-        rank, line = entry.values["rank"], entry.line
-        return groups.index((line.dataset, line.epsilon)), math.inf if rank is None else rank
+        return groups.index((entry.line.dataset, entry.line.epsilon)), size(entry.place.mean)
 
-    return sorted(made, key=order)
-
-
-def _board_line(line: Line, measures: Mapping[str, Measure], place: Standing) -> BoardLine:
-    counts = Counter(row["status"] for row in line.rows)
-    ranks = ", ".join(f"{measures[name].label} {rank:g}" for name, rank in place.ranks.items())
-    promise = line.promise
-    mean = None if place.mean is None else round(place.mean, 6)
-    values = {
-        "generator": line.name,
-        "dataset": line.dataset,
-        "claimed": promise.claimed if promise else "",
-        "proved": promise.proved if promise else "",
-        **{name: float(f"{score.mean:.6g}") for name, score in line.figures.items()},
-        "rank": mean,
-        "runs": len(line.done),
-        # without noise sorts last, as an epsilon without end would
-        "epsilon": 1e99 if line.epsilon is None else line.epsilon,
-    }
-    return BoardLine(
-        line,
-        runs_tip=", ".join(f"{count} {status}" for status, count in counts.items()),
-        rank=None if mean is None else Cell(f"{mean:.1f}", tip=f"ranks: {ranks}"),
-        cells={
-            name: _figure(line, measure, name in place.best)
-            for name, measure in measures.items()
-            if name in line.figures
-        },
-        costs={name: _cost(name, line.figures[name]) for name in COSTS if name in line.figures},
-        message="" if line.done else _message(line, counts),
-        values=values,
-    )
+    return sorted(entries, key=order)
 
 
-def _message(line: Line, counts: Counter[str]) -> str:
-    many = len(line.rows)
-    what = ", ".join(f"{status} in {count} of {many} runs" for status, count in counts.items())
-    reason = str(line.rows[0].get("reason", "")).strip()
-    return f"No figures: {what}. {reason[:1].upper()}{reason[1:300]}"
-
-
-def _figure(line: Line, measure: Measure, best: bool) -> Cell:
-    """A figure with its interval, and what was special about it in any of the runs."""
-    score = line.figures[measure.name]
-    details = (row["figures"].get(measure.name, {}).get("detail", {}) for row in line.done)
-    notes = dict.fromkeys(str(detail["note"]) for detail in details if detail.get("note"))
-    told = [f"{measure.label}: {score.told()}", *notes, *(["best here"] if best else [])]
-    reach = "one fold" if score.half is None else f"±{number(score.half)}"
-    return Cell(number(score.mean), reach, "; ".join(told), best)
-
-
-def _cost(name: str, score: Score) -> Cell:
-    """Seconds or megabytes, with a bar on a scale of powers of ten."""
-    unit = " s" if name.endswith("seconds") else " MB"
-    mean = score.mean
-    text = seconds(mean) if unit == " s" else f"{mean:,.1f} MB"
-    # a hundredth of a second (or megabyte) is no bar, a million are a full one
-    share = round(100 * min(max(math.log10(max(mean, 1e-9)) + 2, 0) / 8, 1))
-    return Cell(text, tip=f"{COSTS[name]}: {score.told(unit)}", share=share)
+def bar(value: float) -> int:
+    """A bar in hundredths: .01 seconds or megabytes are no bar, a million are a full one."""
+    return round(100 * min(max(math.log10(max(value, 1e-9)) + 2, 0) / 8, 1))

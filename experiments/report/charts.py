@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -19,7 +18,7 @@ from jinja2 import Environment
 
 from copula_shirley.evaluation import figures
 from copula_shirley.evaluation.result import pair
-from copula_shirley.experiments.report.lines import Line
+from copula_shirley.experiments.report.lines import Line, size
 from copula_shirley.experiments.report.words import Measure, number
 from copula_shirley.trees import sheet
 
@@ -64,78 +63,75 @@ class Charts:
     def packed(self) -> tuple[str, int]:
         """All pieces as compressed letters, and the number of lines that found no room."""
         packer, letters, cut = zlib.compressobj(6), bytearray(), 0
-        head = {chart: list(choices.items()) for chart, choices in CHOICES.items()}
-        pieces = [json.dumps(head)]
+
+        def add(*pieces: Any) -> None:
+            text = "".join(f"{json.dumps(piece)}\n" for piece in pieces)
+            letters.extend(packer.compress(text.encode("ascii")))
+
+        add({chart: list(choices.items()) for chart, choices in CHOICES.items()})
         for dataset in self.sets:
-            pieces += [json.dumps(each) for each in (*self.curves(dataset), *self.columns(dataset))]
+            add(*self.curves(dataset), *self.columns(dataset))
         for line in (line for some in self.sets.values() for line in some if line.done):
-            letters += packer.compress("".join(f"{each}\n" for each in pieces).encode("ascii"))
             letters += packer.flush(zlib.Z_SYNC_FLUSH)
-            pieces = []
             if len(letters) * 4 / 3 > MOST_LETTERS:
                 cut += 1
             else:
-                pieces = [json.dumps(each) for each in (*self.pairs(line), *self.margins(line))]
-        letters += packer.compress("".join(f"{each}\n" for each in pieces).encode("ascii"))
+                add(*self.pairs(line), *self.margins(line))
         return base64.b64encode(bytes(letters + packer.flush())).decode(), cut
 
     # -- epsilon against a figure ------------------------------------------------
 
     def curves(self, dataset: str) -> Iterator[Piece]:
         """A chart for each metric: a line per generator over epsilon."""
+        every = dict.fromkeys(line.name for line in self.sets[dataset] if not line.reference)
         for measure in self.measures.values():
             lines = [line for line in self.sets[dataset] if measure.name in line.figures]
             if lines and measure.better != "none":
-                chart = "attack-chart" if measure.attack else "use-chart"
-                shown = list(dict.fromkeys(line.name for line in lines if not line.reference))
-                every = (line.name for line in self.sets[dataset] if not line.reference)
+                shown = {line.name for line in lines}
                 html = self.template.curves(
                     self.picture(lines, measure, f"{dataset} {measure.name}"),
-                    [(name, *self.marks[name], name in shown) for name in dict.fromkeys(every)],
+                    [(name, *self.marks[name], name in shown) for name in every],
                     measure,
                     any(line.figures[measure.name].half is None for line in lines),
                     any(line.reference == "real" for line in lines),
                 )
+                chart = "attack-chart" if measure.attack else "use-chart"
                 yield chart, [dataset, f"{measure.label} {measure.arrow}"], html
 
     def picture(self, lines: Sequence[Line], measure: Measure, salt: str) -> str:
         """The chart itself, with a tip for each point."""
+        scores = {line: line.figures[measure.name] for line in lines}
         ranked = [line for line in lines if not line.reference]
-        real = [line.figures[measure.name].mean for line in lines if line.reference == "real"]
         own = ranked or list(lines)
-        epsilons = sorted(
-            {line.epsilon for line in own}, key=lambda e: math.inf if e is None else e
-        )
+        epsilons = sorted({line.epsilon for line in own}, key=size)
         figure = sheet(5.4, 3.5, layout=None)
         axis = figure.add_axes((0.14, 0.14, 0.71, 0.83))
         figures.plain(axis, "epsilon")
         axis.set_ylabel(f"{measure.label} {measure.arrow}", fontsize=figures.SMALL)
-        axis.set_xticks(
-            range(len(epsilons)), ["no noise" if e is None else f"{e:g}" for e in epsilons]
-        )
+        ticks = ["no noise" if e is None else f"{e:g}" for e in epsilons]
+        axis.set_xticks(range(len(epsilons)), ticks)
         axis.set_xlim(-0.5, len(epsilons) - 0.5)
-        estimates = [line.figures[measure.name] for line in own]
-        ends = [e.mean + sign * e.half for e in estimates if e.half is not None for sign in (-1, 1)]
-        means = [e.mean for e in estimates] + [0.5] * (measure.better == "0.5")
+        found = [scores[line] for line in own]
+        ends = [s.mean + sign * s.half for s in found if s.half is not None for sign in (-1, 1)]
+        means = [s.mean for s in found] + [0.5] * (measure.better == "0.5")
         axis.set_ylim(figures.limits(means, ends, measure.bounds))
         if measure.better == "0.5":
             figures.coin(axis)
             axis.text(-0.48, 0.5, "a coin", va="bottom", fontsize=7)
+        real = [scores[line].mean for line in lines if line.reference == "real"]
         if real:
             _beside(axis, float(np.mean(real)))
         tips: dict[str, list[str]] = {}
         names = list(dict.fromkeys(line.name for line in ranked))
         for i, name in enumerate(names):
             some = [line for line in ranked if line.name == name]
-            found = [line.figures[measure.name] for line in some]
             shift = (i - (len(names) - 1) / 2) * min(0.07, 0.6 / len(names))
             places = [epsilons.index(line.epsilon) + shift for line in some]
-            halves = [each.half or 0.0 for each in found]
-            own_means = [each.mean for each in found]
+            halves = [scores[line].half or 0.0 for line in some]
+            own_means = [scores[line].mean for line in some]
             figures.points(axis, places, own_means, (halves, halves), self.looks[name], i)
             tips[name] = [
-                f"{line.name}{line.at}\n{measure.label}: {each.told()}"
-                for line, each in zip(some, found, strict=True)
+                f"{name}{line.at}\n{measure.label}: {scores[line].told()}" for line in some
             ]
         return figures.inline(figure, salt, tips)
 
@@ -147,15 +143,12 @@ class Charts:
         epsilons = dict.fromkeys(line.epsilon_text for line in lines if not line.reference)
         for epsilon in epsilons or {"off": None}:
             for metric in BY_COLUMN:
-                found = {line: self.means(line, metric, "columns") for line in lines}
-                here = [line for line in lines if found[line] and _at(line, epsilon)]
-                here = sorted(here, key=lambda line: bool(line.reference))
+                here = [line for line in lines if not line.at or line.epsilon_text == epsilon]
+                found = {line: self.means(line, metric, "columns") for line in here}
+                here = sorted(filter(found.get, here), key=lambda line: bool(line.reference))
                 if here:
-                    rows = [
-                        (name, [(line, found[line].get(name)) for line in here]) for name in names
-                    ]
-                    measure = self.measures[metric]
-                    most = self.largest(dataset, metric, "columns")
+                    rows = [(name, [(x, found[x].get(name)) for x in here]) for name in names]
+                    measure, most = self.measures[metric], self.largest(dataset, metric, "columns")
                     html = self.template.column_map(here, rows, measure, most)
                     yield "column-map", [dataset, epsilon, measure.label], html
 
@@ -163,33 +156,25 @@ class Charts:
         """A heat map of pairs of columns for each metric."""
         names = self.names(line.dataset)
         for metric in BY_PAIR:
-            measure = self.measures.get(metric)
             found = self.means(line, metric, "pairs")
-            if measure and found and len(names) > 1:
+            if found and len(names) > 1:
                 rows = [
                     (a, [(b, found.get(pair(b, a), found.get(pair(a, b)))) for b in names[:i]])
                     for i, a in enumerate(names)
                 ]
                 flat = [(f"{b} and {a}", v) for a, cells in rows for b, v in cells if v is not None]
                 worst = sorted(flat, key=lambda each: -each[1])[:WORST]
-                most = self.largest(line.dataset, metric, "pairs")
-                html = self.template.pair_map(rows, worst, self.measures[metric], most, names)
-                yield (
-                    "pair-map",
-                    [line.dataset, line.name + line.at, self.measures[metric].label],
-                    html,
-                )
+                measure, most = self.measures[metric], self.largest(line.dataset, metric, "pairs")
+                html = self.template.pair_map(rows, worst, measure, most, names)
+                yield "pair-map", [line.dataset, line.name + line.at, measure.label], html
 
     def margins(self, line: Line) -> Iterator[Piece]:
         """Bars of real and synthetic shares for each column."""
         panels = []
         for name, margin in line.done[0].get("margins", {}).items():
             if margin:
-                cells = list(
-                    zip(
-                        map(str, margin["labels"]), margin["real"], margin["synthetic"], strict=True
-                    )
-                )
+                labels = map(str, margin["labels"])
+                cells = list(zip(labels, margin["real"], margin["synthetic"], strict=True))
                 off = sum(abs(real - made) for _, real, made in cells) / 2
                 most = max([1e-4, *(max(real, made) for _, real, made in cells)])
                 panels.append((name, cells, off, most))
@@ -223,16 +208,11 @@ def _beside(axis: Any, real: float) -> None:
     axis.text(1.01, place, text, transform=axis.get_yaxis_transform(), va="center", fontsize=8)
 
 
-def _at(line: Line, epsilon: str) -> bool:
-    return not line.at or line.epsilon_text == epsilon
-
-
 def _means(line: Line, metric: str, part: str) -> dict[str, float]:
     """Means over the runs by column or pair."""
     values: dict[str, list[float]] = {}
     for row in line.done:
-        detail = row["figures"].get(metric, {}).get("detail", {}).get(part, {})
-        for key, value in detail.items():
+        for key, value in row["figures"].get(metric, {}).get("detail", {}).get(part, {}).items():
             if value is not None:
                 values.setdefault(key, []).append(value)
     return {key: sum(some) / len(some) for key, some in values.items()}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
-from copula_shirley.experiments.report.lines import Line, Promise
+from copula_shirley.experiments.report.lines import Line
 
 #: So many things are named in a line of a grouped table, the others are counted.
 NAMED = 4
@@ -19,21 +19,8 @@ EVERYWHERE = {
 }
 
 
-@dataclass(frozen=True)
-class Account:
-    """The ledger of one generator: in full for the first of its lines, in short for all."""
-
-    name: str
-    promise: Promise
-    sentence: str
-    lines: Sequence[Line]
-    head: Sequence[str]
-    spends: Sequence[Sequence[str]]
-    unprotected: Sequence[Sequence[str]]
-
-
-def accounts(lines: Sequence[Line]) -> list[Account]:
-    """The ledgers of all generators with a finished run."""
+def accounts(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """The ledger of each generator: in full for the first of its lines, in short for all."""
     groups: dict[str, list[Line]] = {}
     for line in lines:
         if line.promise:
@@ -41,18 +28,23 @@ def accounts(lines: Sequence[Line]) -> list[Account]:
     return [_account(name, group) for name, group in groups.items()]
 
 
-def _account(name: str, group: Sequence[Line]) -> Account:
+def _account(name: str, group: Sequence[Line]) -> dict[str, Any]:
     promises = [line.promise for line in group if line.promise]
     privacy, first = group[0].privacy, promises[0]
-    alike = len(group) > 1 and len({promise.mark for promise in promises}) == 1
     sentence = first.sentence
-    if alike and not group[0].reference:
+    if len(group) > 1 and len({p.mark for p in promises}) == 1 and not group[0].reference:
         sentence = f"{EVERYWHERE[first.mark]}, on every data set and at every epsilon here."
-    unprotected = [
-        [_shortened(str(word)) for word in use] for use in privacy.get("unprotected", [])
-    ]
-    spends = grouped_spends(privacy.get("spends") or [])
-    return Account(name, first, sentence, group, *spends, unprotected)
+    head, spends = grouped_spends(privacy.get("spends") or [])
+    uses = [[_shortened(str(word)) for word in use] for use in privacy.get("unprotected", [])]
+    return {
+        "name": name,
+        "promise": first,
+        "sentence": sentence,
+        "lines": group,
+        "head": head,
+        "spends": spends,
+        "unprotected": uses,
+    }
 
 
 def grouped_spends(table: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
@@ -88,7 +80,6 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _shortened(text: str) -> str:
-    """A list of many names, cut."""
     return _few(text.split(", ")) if text.count(", ") > 2 * NAMED else text
 
 

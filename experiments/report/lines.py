@@ -13,8 +13,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from copula_shirley.experiments.estimates import Estimate, estimate
-from copula_shirley.experiments.report.words import SIGNS, Row, guarantee
-from copula_shirley.experiments.run.store import figures_of
+from copula_shirley.experiments.report.words import Promise
+from copula_shirley.experiments.run.store import Row, figures_of
 
 #: Generators that nobody competes with: the ceiling and the floor.
 REFERENCES = ("real", "uniform")
@@ -25,44 +25,41 @@ SHOWN_VALUES = 12
 
 @dataclass(frozen=True)
 class Score:
-    """A figure of a line.
+    """A figure of a line: its estimate over folds, and the values of the runs."""
 
-    Parameters
-    ----------
-    values : tuple of float
-        A value per fold. Seeds of one fold share their rows and are no independent runs: they are
-        averaged first.
-    runs : tuple of float
-        The values of the runs behind them.
+    estimate: Estimate
+    runs: tuple[float, ...]
 
-    Examples
-    --------
-    >>> score = Score((1.0, 2.0, 3.0))
-    >>> score.mean, round(score.half, 4), Score((1.0,)).half is None
-    (2.0, 2.4841, True)
-    """
+    @classmethod
+    def of(cls, runs: Sequence[tuple[int, float]]) -> Score:
+        """From the fold and the value of each run.
 
-    values: tuple[float, ...]
-    runs: tuple[float, ...] = ()
+        Seeds of one fold share their rows and are no independent runs: they are averaged first.
 
-    @cached_property
-    def over_folds(self) -> Estimate:
-        """Mean and interval."""
-        return estimate(self.values)
+        Examples
+        --------
+        >>> score = Score.of([(0, 0.5), (0, 1.5), (1, 2.0), (2, 3.0)])
+        >>> score.mean, round(score.half, 4), Score.of([(0, 1.0)]).half is None
+        (2.0, 2.4841, True)
+        """
+        folds: dict[int, list[float]] = {}
+        for fold, value in runs:
+            folds.setdefault(fold, []).append(value)
+        means = estimate(float(np.mean(some)) for some in folds.values())
+        return cls(means, tuple(value for _, value in runs))
 
     @property
     def mean(self) -> float:
-        """Mean over folds."""
-        return self.over_folds.mean
+        return self.estimate.mean
 
     @property
     def half(self) -> float | None:
         """Half the width of the 95 % interval; None for a single fold, which has none."""
-        return self.over_folds.reach if self.over_folds.folds > 1 else None
+        return self.estimate.reach if self.estimate.folds > 1 else None
 
     def told(self, unit: str = "") -> str:
         """Mean, interval and the values of the runs."""
-        found, runs = self.over_folds, self.runs or self.values
+        found, runs = self.estimate, self.runs
         values = ", ".join(f"{value:.4g}" for value in runs[:SHOWN_VALUES])
         values += ", …" if len(runs) > SHOWN_VALUES else ""
         if found.folds < 2:
@@ -71,34 +68,6 @@ class Score:
         interval = f"95 % interval {found.low:.5g} to {found.high:.5g}; {found.folds} folds"
         many = f", {len(runs)} runs" if len(runs) > found.folds else ""
         return f"mean {found.mean:.6g}{unit}; {interval}{many}: {values}"
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What a generator claims and what is proved, and how the one stands to the other."""
-
-    claimed: str
-    proved: str
-    mark: str
-    sentence: str
-
-    @property
-    def sign(self) -> str:
-        """The mark as a sign."""
-        return SIGNS[self.mark]
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a line stands among those with its data set and epsilon."""
-
-    ranks: Mapping[str, float] = field(default_factory=dict)
-    best: frozenset[str] = frozenset()
-
-    @property
-    def mean(self) -> float | None:
-        """Mean rank; None if nothing was ranked."""
-        return float(np.mean(list(self.ranks.values()))) if self.ranks else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +87,13 @@ class Line:
 
     @property
     def epsilon_text(self) -> str:
-        """Epsilon as people write it."""
         return "off" if self.epsilon is None else f"{self.epsilon:g}"
+
+    @property
+    def at(self) -> str:
+        """Its epsilon as the end of a phrase; a reference has none."""
+        alone = self.reference and self.epsilon is None
+        return "" if alone else f", epsilon {self.epsilon_text}"
 
     @cached_property
     def done(self) -> tuple[Row, ...]:
@@ -135,7 +109,7 @@ class Line:
             for name, value in figures_of(row).items():
                 if value is not None:
                     values.setdefault(name, []).append((row["run"]["fold"], float(value)))
-        return {name: _over_folds(some) for name, some in values.items()}
+        return {name: Score.of(some) for name, some in values.items()}
 
     @property
     def privacy(self) -> Mapping[str, Any]:
@@ -147,25 +121,13 @@ class Line:
         """What it claims and proves; None if no run has finished."""
         if not self.privacy:
             return None
-        claimed, proved = (
-            str(self.privacy.get(key) or "not stated") for key in ("claimed", "proved")
-        )
-        return Promise(claimed, proved, *guarantee(claimed, proved))
-
-    @property
-    def at(self) -> str:
-        """Its epsilon as the end of a phrase; a reference has none."""
-        alone = self.reference and self.epsilon is None
-        return "" if alone else f", epsilon {self.epsilon_text}"
+        said = (str(self.privacy.get(key) or "not stated") for key in ("claimed", "proved"))
+        return Promise.of(*said)
 
 
-def _over_folds(runs: Sequence[tuple[int, float]]) -> Score:
-    """Seeds averaged within folds, from the fold and the value of each run."""
-    folds: dict[int, list[float]] = {}
-    for fold, value in runs:
-        folds.setdefault(fold, []).append(value)
-    means = (float(np.mean(some)) for some in folds.values())
-    return Score(tuple(means), tuple(value for _, value in runs))
+def size(epsilon: float | None) -> float:
+    """An epsilon for sorting: no noise is one without end."""
+    return math.inf if epsilon is None else epsilon
 
 
 def lines_of(rows: Iterable[Row]) -> list[Line]:
@@ -176,13 +138,8 @@ def lines_of(rows: Iterable[Row]) -> list[Line]:
     for row, dataset, name in zip(rows, datasets, names, strict=True):
         groups.setdefault((dataset, name, row["run"]["epsilon"]), []).append(row)
     lines = [Line(*key, tuple(some)) for key, some in groups.items()]
-    order = {dataset: i for i, dataset in enumerate(dict.fromkeys(datasets))}
-    return sorted(lines, key=lambda line: (order[line.dataset], _size(line.epsilon)))
-
-
-def _size(epsilon: float | None) -> float:
-    """No noise is an epsilon without end."""
-    return math.inf if epsilon is None else epsilon
+    order = list(dict.fromkeys(datasets))
+    return sorted(lines, key=lambda line: (order.index(line.dataset), size(line.epsilon)))
 
 
 def _dataset_names(rows: Sequence[Row]) -> list[str]:
@@ -206,12 +163,9 @@ def _dataset_names(rows: Sequence[Row]) -> list[str]:
 
 def _generator_names(rows: Sequence[Row]) -> list[str]:
     """Label and variant; settings too where they differ under one label."""
-    plain = [
-        ", ".join(filter(None, (row["run"]["generator"], row["run"]["variant"]))) for row in rows
-    ]
-    settings = [
-        json.dumps([row["run"]["use"], row["run"]["settings"]], sort_keys=True) for row in rows
-    ]
+    runs = [row["run"] for row in rows]
+    plain = [", ".join(filter(None, (run["generator"], run["variant"]))) for run in runs]
+    settings = [json.dumps([run["use"], run["settings"]], sort_keys=True) for run in runs]
     kinds: dict[str, set[str]] = {}
     for name, setting in zip(plain, settings, strict=True):
         kinds.setdefault(name, set()).add(setting)
@@ -222,6 +176,19 @@ def _generator_names(rows: Sequence[Row]) -> list[str]:
 
 
 # -- ranks -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a line stands among those with its data set and epsilon."""
+
+    ranks: dict[str, float] = field(default_factory=dict)
+    best: set[str] = field(default_factory=set)
+
+    @property
+    def mean(self) -> float | None:
+        """Mean rank; None if nothing was ranked."""
+        return float(np.mean(list(self.ranks.values()))) if self.ranks else None
 
 
 def loss(value: float, better: str) -> float:
@@ -243,23 +210,16 @@ def standings(lines: Sequence[Line], better: Mapping[str, str]) -> dict[Line, St
     References are not ranked, nor are metrics without a direction. Equal values share the mean
     of their ranks. The best of a column is marked unless all are equally good.
     """
-    groups: dict[tuple[str, float | None], list[Line]] = {}
-    for line in lines:
-        if line.done and not line.reference:
-            groups.setdefault((line.dataset, line.epsilon), []).append(line)
-    found: dict[Line, Standing] = {}
-    for group in groups.values():
-        ranks: dict[Line, dict[str, float]] = {line: {} for line in group}
-        best: dict[Line, set[str]] = {line: set() for line in group}
+    found = {line: Standing() for line in lines if line.done and not line.reference}
+    for group in dict.fromkeys((line.dataset, line.epsilon) for line in found):
         for metric, direction in better.items():
-            able = [line for line in group if metric in line.figures]
+            able = [line for line in found if (line.dataset, line.epsilon) == group]
+            able = [line for line in able if metric in line.figures]
             if direction == "none" or not able:
                 continue
             losses = [loss(line.figures[metric].mean, direction) for line in able]
-            least, most = min(losses), max(losses)
             for line, rank, value in zip(able, rankdata(losses), losses, strict=True):
-                ranks[line][metric] = float(rank)
-                if value == least < most:
-                    best[line].add(metric)
-        found |= {line: Standing(ranks[line], frozenset(best[line])) for line in group}
+                found[line].ranks[metric] = float(rank)
+                if value == min(losses) < max(losses):
+                    found[line].best.add(metric)
     return found

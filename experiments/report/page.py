@@ -5,34 +5,25 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from copula_shirley.experiments.report.board import COSTS, board
+from copula_shirley.experiments.report.board import COSTS, bar, board
 from copula_shirley.experiments.report.charts import Charts
 from copula_shirley.experiments.report.ledgers import accounts
-from copula_shirley.experiments.report.lines import Line, lines_of, standings
+from copula_shirley.experiments.report.lines import lines_of, size, standings
 from copula_shirley.experiments.report.troubles import complaints, origins, troubles
-from copula_shirley.experiments.report.words import DIRECTIONS, Row, measures_of, number, short
-from copula_shirley.files.model_file import atomic_path
+from copula_shirley.experiments.report.words import DIRECTIONS, measures_of, number, seconds, short
+from copula_shirley.experiments.run.store import Row
+from copula_shirley.files.atomic import atomic_path
 
 HERE = Path(__file__).parent
 
 
 def write_report(rows: list[Row], path: str | Path, title: str) -> None:
-    """Write the report of result rows, as ``Store.rows`` gives them.
-
-    Parameters
-    ----------
-    rows : list of dict
-        See ``copula_shirley.experiments.run.execute``.
-    path : path
-        The HTML file; it is replaced as a whole or not at all.
-    title : str
-    """
+    """Write the report of result rows, as ``Store.rows`` gives them, all of it or nothing."""
     page = render(rows, title)
     with atomic_path(path) as partial:
         # a label may hold half a character, which no file can
@@ -42,11 +33,21 @@ def write_report(rows: list[Row], path: str | Path, title: str) -> None:
 def render(rows: list[Row], title: str) -> str:
     """The page as text; the same rows give the same page."""
     lines = lines_of(rows)
+    ranked = [line for line in lines if not line.reference]
     measures = measures_of(rows)
     places = standings(lines, {name: measure.better for name, measure in measures.items()})
-    entries = board(lines, measures, places)
+    entries = board(lines, places)
+    counts = Counter(row["status"] for row in rows)
+    epsilons = {line.epsilon: line.epsilon_text for line in ranked or lines}
     script = (HERE / "report.js").read_text(encoding="utf-8")
-    environment = _environment()
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"short": short, "number": number, "seconds": seconds, "bar": bar}
     data, cut = Charts(lines, measures, environment).packed()
     return environment.get_template("page.html.jinja").render(
         title=title,
@@ -56,10 +57,10 @@ def render(rows: list[Row], title: str) -> str:
         data=data,
         cut=cut,
         runs=len(rows),
-        counts=_counts(rows),
-        generators=len({line.name for line in lines if not line.reference}),
+        counts=sorted(counts.items(), key=lambda each: (each[0] != "done", each[0])),
+        generators=len({line.name for line in ranked}),
         datasets=list(dict.fromkeys(line.dataset for line in lines)),
-        epsilons=_epsilons(lines),
+        epsilons=[epsilons[epsilon] for epsilon in sorted(epsilons, key=size)],
         measures=list(measures.values()),
         directions=DIRECTIONS,
         ranked=[entry for entry in entries if not entry.line.reference],
@@ -72,29 +73,3 @@ def render(rows: list[Row], title: str) -> str:
         origins=origins(rows),
         single=any(len({row["run"]["fold"] for row in line.done}) == 1 for line in lines),
     )
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"short": short, "number": number}
-    return environment
-
-
-def _counts(rows: Sequence[Row]) -> list[tuple[str, int]]:
-    """Runs by status, the finished first."""
-    counts = Counter(row["status"] for row in rows)
-    order = sorted(counts, key=lambda status: (status != "done", status))
-    return [(status, counts[status]) for status in order]
-
-
-def _epsilons(lines: Sequence[Line]) -> list[str]:
-    """Choices of the filter; what only references have is none."""
-    ranked = [line for line in lines if not line.reference] or lines
-    found = {line.epsilon_text: line.epsilon for line in ranked}
-    return sorted(found, key=lambda text: (found[text] is None, found[text] or 0.0))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from copula_shirley.experiments.report.lines import Line
-from copula_shirley.experiments.report.words import Row
+from copula_shirley.experiments.run.store import Row
 
 #: Letters of all tracebacks together; with more of them each is cut to its end.
 MOST_LETTERS = 200_000
@@ -18,21 +17,8 @@ NAMED = 20
 STATUS_WORDS = {"failed": "failed", "timeout": "ran out of time", "skipped": "was skipped"}
 
 
-@dataclass(frozen=True)
-class Trouble:
-    """Runs of one generator that ended without figures for one reason."""
-
-    name: str
-    status: str
-    words: str
-    reason: str
-    traceback: str
-    runs: Sequence[str]
-    count: int
-
-
-def troubles(lines: Sequence[Line]) -> list[Trouble]:
-    """Every run that is not done, those with one reason together."""
+def troubles(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """Every run that is not done, those of one generator with one reason together."""
     groups: dict[tuple[str, str, str], list[tuple[Line, Row]]] = {}
     for line in lines:
         for row in line.rows:
@@ -45,12 +31,19 @@ def troubles(lines: Sequence[Line]) -> list[Trouble]:
         trace = str(some[0][1].get("traceback") or "")
         if len(trace) > letters:
             trace = f"[cut here; the result file has it all]\n…{trace[-letters:]}"
-        where = [
-            f"{line.dataset}{line.at}, fold {row['run']['fold']}, seed {row['run']['seed']}"
-            for line, row in some[:NAMED]
-        ]
-        words = STATUS_WORDS.get(status, status)
-        found.append(Trouble(name, status, words, reason[:1000], trace, where, len(some)))
+        trouble = {
+            "name": name,
+            "status": status,
+            "words": STATUS_WORDS.get(status, status),
+            "reason": reason[:1000],
+            "traceback": trace,
+            "count": len(some),
+            "runs": [
+                f"{line.dataset}{line.at}, fold {row['run']['fold']}, seed {row['run']['seed']}"
+                for line, row in some[:NAMED]
+            ],
+        }
+        found.append(trouble)
     return found
 
 
@@ -65,39 +58,22 @@ def complaints(lines: Sequence[Line]) -> list[tuple[str, str, int]]:
     return [(who, text, count) for (who, text), count in counts.items()]
 
 
-@dataclass(frozen=True)
-class Origin:
-    """Runs that share code, packages and machine."""
-
-    facts: Mapping[str, str]
-    versions: Mapping[str, str]
-    dirty: bool | None
-
-
-def origins(rows: Sequence[Row]) -> list[Origin]:
-    """Each provenance with the number of its runs and the time of the first and the last."""
+def origins(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Each code, packages and machine, with the number of its runs and their times in order."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
-        source = dict(row.get("provenance", {}))
+        source = row.get("provenance", {})
         same = {key: value for key, value in source.items() if key != "time"}
         groups.setdefault(json.dumps(same, sort_keys=True), []).append(source)
-    return [_origin(some) for some in groups.values()]
-
-
-def _origin(some: Sequence[Mapping[str, Any]]) -> Origin:
-    source = some[0]
-    times = sorted(str(one["time"]) for one in some if one.get("time")) or ["not known"]
-    dirty, versions = source.get("dirty"), source.get("versions", {})
-    tree = "files differed from the commit" if dirty else "as committed"
-    facts = {
-        "runs": str(len(some)),
-        "commit": str(source.get("commit") or "not known"),
-        "working tree": "not known" if dirty is None else tree,
-        "first run": times[0],
-        "last run": times[-1],
-        "Python": str(source.get("python", "not known")),
-        "system": str(source.get("system", "not known")),
-        "processor": f"{source.get('processor', 'not known')}, {source.get('cores', '?')} cores",
-    }
-    named = versions if isinstance(versions, Mapping) else {}
-    return Origin(facts, {str(n): str(text or "absent") for n, text in named.items()}, dirty)
+    known = ("python", "system", "processor")
+    nothing = {**dict.fromkeys(known, "not known"), "cores": "?", "versions": {}}
+    return [
+        {
+            **dict.fromkeys(("commit", "dirty")),
+            **nothing,
+            **some[0],
+            "runs": len(some),
+            "times": sorted(str(s["time"]) for s in some if s.get("time")) or ["not known"],
+        }
+        for some in groups.values()
+    ]

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-Row = dict[str, Any]
+from copula_shirley.experiments.run.store import Row
+
 ATTACKS = ("attribute_inference", "singling_out")
 #: How a direction is shown and read.
 DIRECTIONS = {
@@ -35,7 +35,6 @@ class Measure:
 
     @property
     def arrow(self) -> str:
-        """Its direction as a sign."""
         return DIRECTIONS[self.better][0]
 
     @property
@@ -45,7 +44,6 @@ class Measure:
 
     @property
     def tip(self) -> str:
-        """Name, meaning and direction."""
         return f"{self.name}: {self.about or self.label}; {DIRECTIONS[self.better][1]}"
 
 
@@ -109,23 +107,35 @@ def seconds(value: float) -> str:
     return f"{value:.0f} s" if value < 3600 else f"{value / 3600:.1f} h"
 
 
-def guarantee(claimed: str, proved: str) -> tuple[str, str]:
-    """How a claim stands to its proof: a mark and a sentence.
+@dataclass(frozen=True)
+class Promise:
+    """What a generator claims and what is proved, and how the one stands to the other.
 
     Examples
     --------
-    >>> guarantee("epsilon 1", "epsilon 1")
-    ('kept', 'Claims epsilon 1 and proves it.')
-    >>> guarantee("epsilon 1", "nothing")
-    ('broken', 'Claims epsilon 1 and proves nothing.')
+    >>> Promise.of("epsilon 1", "nothing").sentence
+    'Claims epsilon 1 and proves nothing.'
     """
-    if proved == "not known":
-        return "unknown", f"Claims {claimed}; we know of no proof."
-    if proved == "nothing":
-        mark = "none" if claimed == "nothing" else "broken"
-        return mark, f"Claims {claimed} and proves nothing."
-    if claimed == proved:
-        return "kept", f"Claims {claimed} and proves it."
-    if claimed == "nothing":
-        return "kept", f"Claims nothing; proved is {proved}."
-    return "other", f"Claims {claimed}; what is proved is {proved}."
+
+    claimed: str
+    proved: str
+    mark: str
+    sentence: str
+
+    @classmethod
+    def of(cls, claimed: str, proved: str) -> Promise:
+        mark, what = "other", f"Claims {claimed}; what is proved is {proved}."
+        if proved == "not known":
+            mark, what = "unknown", f"Claims {claimed}; we know of no proof."
+        elif proved == "nothing":
+            mark = "none" if claimed == "nothing" else "broken"
+            what = f"Claims {claimed} and proves nothing."
+        elif claimed == proved:
+            mark, what = "kept", f"Claims {claimed} and proves it."
+        elif claimed == "nothing":
+            mark, what = "kept", f"Claims nothing; proved is {proved}."
+        return cls(claimed, proved, mark, what)
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.mark]
