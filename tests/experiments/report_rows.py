@@ -31,21 +31,14 @@ def row(generator: str = "Vine", **changes: Any) -> dict[str, Any]:
     figures = {name: value for name, (value, _, _) in METRICS.items()} | changes.pop("figures", {})
     claimed, proved = changes.pop("claimed", "epsilon 1"), changes.pop("proved", "epsilon 1")
     run = {
-        "dataset": "made",
-        "generator": generator,
-        "use": generator.lower(),
-        "settings": {},
-        "variant": "",
-        "epsilon": 1.0,
-        "fold": 0,
-        "folds": 3,
-        "seed": 0,
-        "rows": None,
-        "unit": "person",
-        "profile": "light",
+        **{"dataset": "made", "generator": generator, "use": generator.lower(), "settings": {}},
+        **{"variant": "", "epsilon": 1.0, "fold": 0, "folds": 3, "seed": 0, "rows": None},
+        **{"unit": "person", "profile": "light"},
         **changes,
     }
     margin = {"labels": ["low", "high"], "real": [0.25, 0.75], "synthetic": [0.5, 0.5]}
+    head = ["stage", "what", "mechanism", "epsilon", "delta", "rows"]
+    spends = [["histogram", name, "laplace", "0.25", "0", "all rows"] for name in "abcdefgh"]
     return {
         "run": run,
         "id": f"{run['dataset']}-{generator}-{run['epsilon']}-{run['fold']}-{run['seed']}",
@@ -59,10 +52,7 @@ def row(generator: str = "Vine", **changes: Any) -> dict[str, Any]:
             "claimed": claimed,
             "proved": proved,
             "summary": [["claimed", claimed], ["proved", proved], ["spent", "epsilon 1"]],
-            "spends": [
-                ["stage", "what", "mechanism", "epsilon", "delta", "rows"],
-                *(["histogram", name, "laplace", "0.25", "0", "all rows"] for name in "abcdefgh"),
-            ],
+            "spends": [head, *spends],
             "unprotected": [["vine", "ranks", "all rows", "they are raw"]] * (proved == "nothing"),
         },
         "provenance": dict(PROVENANCE),
@@ -87,20 +77,20 @@ def ended(status: str, reason: str, generator: str = "Vine", **changes: Any) -> 
 def benchmark() -> list[dict[str, Any]]:
     """Two data sets, two epsilons, three folds, references, and one of each trouble."""
     rows = []
+    nothing = {"epsilon": None, "claimed": "nothing", "proved": "nothing"}
     for fold in range(3):
         for dataset in ("made", "other"):
+            where: dict[str, Any] = {"dataset": dataset, "fold": fold}
+            good = {"ks": 0.1 + 0.01 * fold}
+            worse = {"ks": 0.3 + 0.01 * fold, "mcc_binary": 0.2 + 0.1 * fold}
             for epsilon in (0.1, 1.0):
-                where: dict[str, Any] = {"dataset": dataset, "epsilon": epsilon, "fold": fold}
-                drift = {"ks": 0.1 + 0.01 * fold}
-                rows.append(row("Vine", figures=drift, **where))
-                worse = {"ks": 0.3 + 0.01 * fold, "mcc_binary": 0.2 + 0.1 * fold}
+                where["epsilon"] = epsilon
+                rows.append(row("Vine", figures=good, **where))
                 rows.append(row("Shirley", figures=worse, proved="nothing", **where))
                 rows.append(ended("failed", "ValueError: bad", "Broken", **where))
-            where = {"dataset": dataset, "epsilon": None, "fold": fold}
             best = {"ks": 0.01, "membership_hamming_all": 0.9}
-            nothing = {"claimed": "nothing", "proved": "nothing"}
-            rows.append(row("real", figures=best, **nothing, **where))
-            rows.append(row("uniform", figures={"ks": 0.9}, **nothing, **where))
+            rows.append(row("real", figures=best, **where | nothing))
+            rows.append(row("uniform", figures={"ks": 0.9}, **where | nothing))
     rows.append(ended("timeout", "stopped after 60 minutes", "Slow"))
     rows.append(ended("skipped", "too many columns", "Vine", variant="encoder onehot"))
     return rows
