@@ -33,7 +33,7 @@ from copula_shirley.errors import (
     SettingError,
 )
 from copula_shirley.files import model_file as artefact
-from copula_shirley.files.digest import check_seal
+from copula_shirley.files.digest import check_digest
 from copula_shirley.measure.curator import Curator
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger, Reason
@@ -532,7 +532,7 @@ def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
         The class of the model, where it is not installed as an entry point.
     """
     header, arrays = artefact.read(path)
-    check_seal(path)
+    check_digest(path)
     return restored(path, header, arrays, kind)
 
 

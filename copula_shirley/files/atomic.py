@@ -14,8 +14,8 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from copula_shirley.errors import ArtefactError, ShirleyError
@@ -38,31 +38,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     if Path(path) in _unfinished:  # who gave it out moves it, and names the target in errors
         yield Path(path)
         return
-    target = _target(path)
-    partial = target.with_name(f".{_short(target.name)}.{secrets.token_hex(4)}.partial")
-    complete = False
-    _unfinished.add(partial)  # before it is there: an interrupt may come at any moment
-    try:
-        _make(partial, path)
+    with atomic_paths([path]) as (partial,):
         yield partial
-        complete = True
-        with open(partial, "rb") as file:  # the writer may have made it anew
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        partial.chmod(0o666 & ~umask)
-        partial.replace(target)
-        finished.append(target)
-        _sync_folder(target.parent)
-    except OSError as error:
-        other = error.filename is not None and str(error.filename) != str(partial)
-        if not complete and (other or error.errno not in DISK_ERRORS):
-            raise  # of something else than the target
-        reason = os.strerror(error.errno) if error.errno else error
-        raise ArtefactError(f"{str(path)!r} cannot be written: {reason}") from None
-    finally:
-        partial.unlink(missing_ok=True)
-        _unfinished.discard(partial)
 
 
 @contextmanager
@@ -73,31 +50,36 @@ def atomic_paths(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
     process that is killed between two moves leaves the last ones new and the first ones old, each
     of them whole.
     """
-    targets = [Path(path) for path in paths]
+    targets = {_beside(target, "partial"): target for target in map(_target, paths)}
     before: dict[Path, Path | None] = {}
+    current, written = Path(paths[0]), False
+    _unfinished.update(targets)  # before they are there: an interrupt may come at any moment
     try:
-        with ExitStack() as files:
-            partials = [files.enter_context(atomic_path(target)) for target in targets]
-            try:
-                yield partials
-                for target in targets:
-                    before[target] = _kept(target)
-            except OSError as error:
-                raise _of_one(error, targets, partials) from None
-    except BaseException:
-        for target, old in before.items():
-            with suppress(OSError):  # a disk that fails for good: what is there is whole
-                if old is None:
-                    target.unlink(missing_ok=True)
-                else:
-                    old.replace(target)
-                finished[:] = [path for path in finished if path != target]
-        raise
+        _make(targets)
+        yield list(targets)
+        written = True
+        for partial, current in targets.items():
+            _flush(partial)
+            if len(targets) > 1:
+                before[current] = _second_name(current)
+        for partial, current in reversed(targets.items()):
+            partial.replace(current)
+            finished.append(current)
+            _sync_folder(current.parent)
+    except BaseException as error:
+        _put_back(before)
+        if not isinstance(error, OSError):
+            raise
+        named = targets.get(Path(str(error.filename)), None if error.filename else current)
+        if not written and (named is None or error.errno not in DISK_ERRORS):
+            raise  # of something else than the targets
+        raise _unwritable(named or current, error) from None
     finally:
-        for old in before.values():
-            if old is not None:
+        for path in (*targets, *before.values()):
+            if path is not None:
                 with suppress(OSError):
-                    old.unlink(missing_ok=True)
+                    path.unlink(missing_ok=True)
+        _unfinished.difference_update(targets)
 
 
 def remove_unfinished() -> None:
@@ -113,17 +95,8 @@ def check_regular(path: str | Path, error: type[ShirleyError]) -> None:
 
     An absent path passes; who opens it says so.
     """
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        return
-    except (OSError, ValueError) as reason:  # a name with a NUL byte is a ValueError
-        text = getattr(reason, "strerror", None) or reason
-        raise error(f"{str(path)!r} cannot be read: {text}") from None
-    if stat.S_ISDIR(mode):
-        raise error(f"{str(path)!r} cannot be read: it is a folder")
-    if not stat.S_ISREG(mode):
-        raise error(f"{str(path)!r} cannot be read: it is a pipe or a device, not a file")
+    if reason := _no_file(path):
+        raise error(f"{str(path)!r} cannot be read: {reason}")
 
 
 def read_bytes(path: str | Path, most: int, error: type[ShirleyError], what: str) -> bytes:
@@ -152,61 +125,76 @@ def read_text(path: str | Path, most: int, error: type[ShirleyError], what: str)
 # -- parts ---------------------------------------------------------------------------
 
 
+def _no_file(path: str | Path) -> str | None:
+    """Why something at a path is no file; None for a file, and where nothing is."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as reason:  # a name with a NUL byte is a ValueError
+        return str(getattr(reason, "strerror", None) or reason)
+    if stat.S_ISDIR(mode):
+        return "it is a folder"
+    return None if stat.S_ISREG(mode) else "it is a pipe or a device, not a file"
+
+
 def _target(path: str | Path) -> Path:
     """The file to replace, which is no folder, pipe or device."""
-    target = Path(path)
-    try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        if not target.name:
-            raise ArtefactError(f"{str(path)!r} cannot be written: it has no name") from None
-        return target
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ArtefactError(f"{str(path)!r} cannot be written: {reason}") from None
-    if stat.S_ISDIR(mode):
-        raise ArtefactError(f"{str(path)!r} cannot be written: it is a folder")
-    if not stat.S_ISREG(mode):
-        raise ArtefactError(
-            f"{str(path)!r} cannot be written: it is a pipe or a device, not a file"
-        )
-    return target
+    if reason := _no_file(path) or (None if Path(path).name else "it has no name"):
+        raise ArtefactError(f"{str(path)!r} cannot be written: {reason}")
+    return Path(path)
 
 
-def _short(name: str) -> str:
-    """So much of a name that the longer one of an unfinished file still is one (255 bytes)."""
-    return os.fsdecode(os.fsencode(name)[:200])
+def _unwritable(target: Path, error: OSError) -> ArtefactError:
+    reason = os.strerror(error.errno) if error.errno else error
+    return ArtefactError(f"{str(target)!r} cannot be written: {reason}")
 
 
-def _make(partial: Path, path: str | Path) -> None:
-    """Make the unfinished file, for its owner alone."""
-    try:
-        os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ArtefactError(f"{str(path)!r} cannot be written: {reason}") from None
+def _beside(target: Path, ending: str) -> Path:
+    """A new hidden name beside a file, of which only so much is kept that it is a name (255 B)."""
+    short = os.fsdecode(os.fsencode(target.name)[:200])
+    return target.with_name(f".{short}.{secrets.token_hex(4)}.{ending}")
 
 
-def _of_one(error: OSError, targets: Sequence[Path], partials: Sequence[Path]) -> Exception:
-    """The error of a disk with the name of the target; the first where nobody says which."""
-    names = {str(partial): target for partial, target in zip(partials, targets, strict=True)}
-    named = error.filename is not None
-    if error.errno not in DISK_ERRORS or (named and str(error.filename) not in names):
-        return error
-    target = names[str(error.filename)] if named else targets[0]
-    return ArtefactError(f"{str(target)!r} cannot be written: {os.strerror(error.errno)}")
+def _make(targets: Mapping[Path, Path]) -> None:
+    """Make the unfinished files, for their owner alone."""
+    for partial, target in targets.items():
+        try:
+            os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except OSError as error:
+            raise _unwritable(target, error) from None
 
 
-def _kept(target: Path) -> Path | None:
+def _flush(partial: Path) -> None:
+    """Bring a file to the disk, with the rights that a new file has."""
+    with open(partial, "rb") as file:  # the writer may have made it anew
+        os.fsync(file.fileno())
+    umask = os.umask(0)
+    os.umask(umask)
+    partial.chmod(0o666 & ~umask)
+
+
+def _second_name(target: Path) -> Path | None:
     """A second name, or else a copy, of a file that will be replaced; None if there is none."""
     if not target.exists():
         return None
-    second = target.with_name(f".{_short(target.name)}.{secrets.token_hex(4)}.old")
+    second = _beside(target, "old")
     try:
         os.link(target, second)
     except OSError:
         shutil.copy2(target, second)
     return second
+
+
+def _put_back(before: Mapping[Path, Path | None]) -> None:
+    """Every target as it was before."""
+    for target, old in before.items():
+        with suppress(OSError):  # a disk that fails for good: what is there is whole
+            if old is None:
+                target.unlink(missing_ok=True)
+            else:
+                old.replace(target)
+        finished[:] = [path for path in finished if path != target]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -26,7 +26,7 @@ END_RECORD, END_LENGTH = b"PK\x05\x06", 22
 BLOCK = 1 << 20
 
 
-def close_seal(path: Path) -> None:
+def write_digest(path: Path) -> None:
     """Put the digest of a file that ends in ``BLANK`` into its place."""
     with open(path, "r+b") as file:
         size = file.seek(0, os.SEEK_END)
@@ -35,8 +35,8 @@ def close_seal(path: Path) -> None:
         file.write(digest.encode())
 
 
-def seal_of(path: str | Path) -> bool | None:
-    """Whether a file is as it was sealed; None if it has no seal, as older ones."""
+def digest_fits(path: str | Path) -> bool | None:
+    """Whether a file is as it was saved; None if it has no digest, as older ones."""
     with open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - len(BLANK), 0))
@@ -47,9 +47,9 @@ def seal_of(path: str | Path) -> bool | None:
     return end.startswith(PREFIX) and end[-DIGITS:] == _digest(path, size - DIGITS).encode()
 
 
-def check_seal(path: str | Path) -> None:
-    """Refuse a file that was changed after it was sealed."""
-    if seal_of(path) is False:
+def check_digest(path: str | Path) -> None:
+    """Refuse a file that was changed after it was saved."""
+    if digest_fits(path) is False:
         raise ArtefactError(
             f"{str(path)!r} was changed or truncated after it was saved: its digest does not fit"
         )

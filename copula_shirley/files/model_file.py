@@ -20,7 +20,7 @@ import numpy as np
 from copula_shirley.errors import ArtefactError
 from copula_shirley.files.archive import pack, parse_array, unpack
 from copula_shirley.files.atomic import atomic_path, atomic_paths
-from copula_shirley.files.digest import BLANK, close_seal
+from copula_shirley.files.digest import BLANK, write_digest
 from copula_shirley.files.plain_json import parse_json
 
 __all__ = ["atomic_path", "atomic_paths", "read", "write"]
@@ -45,7 +45,7 @@ def write(path: str | Path, header: dict[str, Any], arrays: dict[str, np.ndarray
             _member(file, f"{name}.npy", buffer.getvalue())
     with atomic_path(path) as partial:
         partial.write_bytes(whole.getbuffer())
-        close_seal(partial)
+        write_digest(partial)
 
 
 def _member(file: zipfile.ZipFile, name: str, content: bytes) -> None:

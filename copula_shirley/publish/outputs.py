@@ -25,20 +25,14 @@ ENDING = ".card.html"
 
 @dataclass(frozen=True)
 class Files:
-    """Where outputs, cards and signatures are written before they are moved to their places.
+    """Where outputs, cards and signatures are written before they are moved to their places."""
 
-    Attributes
-    ----------
-    names : what the outputs will be called
-    paths : where they are written
-    pages : where their cards are; none if no card is wanted
-    signatures : where their signatures are; none if there is no key
-    key : with which to sign
-    """
-
+    #: What the outputs will be called.
     names: list[str]
     paths: list[Path]
+    #: None if no card is wanted.
     pages: list[Path]
+    #: None without a key.
     signatures: list[Path]
     key: Ed25519PrivateKey | None
 
@@ -60,13 +54,7 @@ class Files:
 
 
 def card_path(path: str | Path) -> Path:
-    """Where the card of a file lies: beside it.
-
-    Examples
-    --------
-    >>> card_path("out/synthetic.csv").name
-    'synthetic.csv.card.html'
-    """
+    """Where the card of a file lies: beside it."""
     return Path(path).with_name(Path(path).name + ENDING)
 
 

@@ -45,13 +45,8 @@ def write_page(
 ) -> None:
     """Write the card of a file to ``page``.
 
-    Parameters
-    ----------
-    page : path to write
-    card : the card
-    name : what the file is called once it is in its place
-    content : where its bytes are now
-    given : conditions under which its rows were drawn, as they were typed
+    The file will be called ``name``, its bytes are in ``content`` now, and its rows were drawn
+    under the conditions ``given``, as they were typed.
     """
     file = {"name": one_line(name), "sha256": file_sha256(content)}
     if given:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.files.atomic import atomic_paths, check_regular
+from copula_shirley.files.atomic import atomic_path, read_bytes
 from copula_shirley.files.digest import file_sha256
 
 if TYPE_CHECKING:  # only who signs or checks waits for it
@@ -42,13 +42,7 @@ LARGEST = 10_000
 
 
 def signature_path(path: str | Path) -> Path:
-    """Where the signature of a file lies: beside it.
-
-    Examples
-    --------
-    >>> signature_path("out/synthetic.csv").name
-    'synthetic.csv.sig'
-    """
+    """Where the signature of a file lies: beside it."""
     return Path(path).with_name(Path(path).name + ENDING)
 
 
@@ -72,7 +66,7 @@ def new_key(path: Path) -> Path:
     key = ed25519.Ed25519PrivateKey.generate()
     own = key.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
     shared = key.public_key().public_bytes(pem.Encoding.PEM, pem.PublicFormat.SubjectPublicKeyInfo)
-    with atomic_paths([public]) as (partial,):
+    with atomic_path(public) as partial:
         partial.write_bytes(shared)
         try:  # nobody else may read it at any moment, and none that is there is replaced
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -92,12 +86,10 @@ def new_key(path: Path) -> Path:
 def read_private_key(path: str | Path) -> Ed25519PrivateKey:
     """The private key of a PEM file; its passphrase, if it has one, is in the environment."""
     from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives import serialization as pem  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
-        load_pem_private_key,
-    )
 
-    content, phrase = _content(path, "key"), None
+    content, phrase = read_bytes(path, LARGEST, SettingError, "key"), None
     if LOCKED in content:
         phrase = os.environ.get(PASSPHRASE, "").encode()
         if not phrase:
@@ -106,7 +98,7 @@ def read_private_key(path: str | Path) -> Ed25519PrivateKey:
                 f"{PASSPHRASE}"
             )
     try:
-        key = load_pem_private_key(content, phrase)
+        key = pem.load_pem_private_key(content, phrase)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise SettingError(
             f"key {str(path)!r} must be a private Ed25519 key in PEM, as 'shirley keys new' and "
@@ -120,15 +112,13 @@ def read_private_key(path: str | Path) -> Ed25519PrivateKey:
 def read_public_key(path: str | Path) -> Ed25519PublicKey:
     """The public key of a PEM file."""
     from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.hazmat.primitives import serialization as pem  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
-    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
-        load_pem_public_key,
-    )
 
     key: Any = None
-    content = _content(path, "public key")
+    content = read_bytes(path, LARGEST, SettingError, "public key")
     with suppress(ValueError, UnsupportedAlgorithm):
-        key = load_pem_public_key(content)
+        key = pem.load_pem_public_key(content)
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise SettingError(
             f"public key {str(path)!r} must be a public Ed25519 key in PEM, the .pub file that "
@@ -140,15 +130,9 @@ def read_public_key(path: str | Path) -> Ed25519PublicKey:
 def write_signature(
     target: Path, key: Ed25519PrivateKey, kind: str, content: Path, page: Path | None
 ) -> None:
-    """Write the signature of a file to ``target``.
+    """Write the signature of a file of this kind to ``target``.
 
-    Parameters
-    ----------
-    target : where to
-    key : whose
-    kind : "model" or "table"
-    content : where the file's bytes are now
-    page : where those of its card are, if it has one
+    ``content`` and ``page`` are where the bytes of the file and of its card, if any, are now.
     """
     said = _statement(kind, content, page)
     signature = base64.b64encode(key.sign(_message(said))).decode()
@@ -163,7 +147,7 @@ def signature_faults(key: Ed25519PublicKey, kind: str, path: Path, page: Path) -
     if not is_there(beside):
         return [f"there is no signature {beside.name} beside the file"]
     try:
-        said = json.loads(_content(beside, "signature"))
+        said = json.loads(read_bytes(beside, LARGEST, SettingError, "signature"))
         signature = base64.b64decode(said.pop("signature"), validate=True)
         if said.keys() != {"kind", "file", "card"} or not all(
             isinstance(v, str | None) for v in said.values()
@@ -192,15 +176,3 @@ def _statement(kind: str, content: Path, page: Path | None) -> dict[str, Any]:
 
 def _message(said: dict[str, Any]) -> bytes:
     return DOMAIN + json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _content(path: str | Path, what: str) -> bytes:
-    check_regular(path, SettingError)
-    try:
-        with open(path, "rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise SettingError(f"{what} {str(path)!r} cannot be read: {error.strerror}") from None
-    if len(content) > LARGEST:
-        raise SettingError(f"{what} {str(path)!r} must have at most {LARGEST:,} bytes")
-    return content

@@ -25,7 +25,7 @@ from msgspec import to_builtins
 
 from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingError, ShirleyError
 from copula_shirley.files import model_file as artefact
-from copula_shirley.files.digest import DIGITS, file_sha256, seal_of
+from copula_shirley.files.digest import DIGITS, digest_fits, file_sha256
 from copula_shirley.files.plain_json import differences
 from copula_shirley.files.texts import one_line
 from copula_shirley.generator import Generator, Rebuilt, restored
@@ -220,15 +220,15 @@ def _different(said: Any, true: Any, place: str) -> list[str]:
 
 def _verify_model(path: Path, verdict: Verdict) -> Card | None:
     """Check a model file; its card, if there is one and a model can be made of the file."""
-    sealed = seal_of(path)
-    if sealed is False:
+    fits = digest_fits(path)
+    if fits is False:
         with open(path, "rb") as file:
             if file.read(2) != b"PK":  # no zip file at all
                 artefact.read(path)
         verdict.note("", ["the file was changed after it was saved: its digest does not fit"])
         return None
     header, arrays = artefact.read(path)
-    wrong = [] if sealed else ["the file has no digest: it is older than them, or it was cut off"]
+    wrong = [] if fits else ["the file has no digest: it is older than them, or it was cut off"]
     verdict.note("the digest fits every byte of the file", wrong)
     verdict.note("every byte of the file belongs to one of its members", _loose_bytes(path))
     try:

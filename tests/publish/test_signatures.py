@@ -138,7 +138,7 @@ def test_nothing_is_written_with_a_key_that_cannot_be_read(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = set(os.listdir())
-    for key, said in {"absent": "cannot be read", "data.csv": "private Ed25519"}.items():
+    for key, said in {"absent": "does not exist", "data.csv": "private Ed25519"}.items():
         words = (
             FIT.replace("key.pem", key) if key != "data.csv" else FIT.replace("key.pem", "a.csv")
         )

@@ -30,7 +30,7 @@ from copula_shirley import (
     load,
 )
 from copula_shirley.cli import main as cli
-from copula_shirley.files.digest import BLANK, close_seal, file_sha256
+from copula_shirley.files.digest import BLANK, file_sha256, write_digest
 from copula_shirley.generator import generators
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.privacy.card import Card
@@ -386,7 +386,7 @@ def test_bytes_between_the_members_are_found(histogram: Path, tmp_path: Path) ->
                 new.fp.write(b"secret: row 17")
                 new.start_dir = new.fp.tell()
             new.writestr(info, old.read(info), zipfile.ZIP_DEFLATED)
-    close_seal(hidden)
+    write_digest(hidden)
     verdict = verify_file(hidden)
     assert verdict.faults == ["the file holds bytes that belong to no member"]
 

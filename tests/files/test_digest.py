@@ -10,7 +10,7 @@ import pytest
 from card_models import fitted
 
 from copula_shirley import ArtefactError, load
-from copula_shirley.files.digest import file_sha256, seal_of
+from copula_shirley.files.digest import digest_fits, file_sha256
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_sealed_file_is_a_zip_and_an_npz(model: Path) -> None:
-    assert seal_of(model) is True
+    assert digest_fits(model) is True
     with zipfile.ZipFile(model) as file:
         assert file.comment.startswith(b"sha256:") and file.testzip() is None
     with np.load(model) as arrays:
@@ -34,7 +34,7 @@ def test_no_byte_can_be_changed(model: Path, tmp_path: Path, bit: int) -> None:
     broken = tmp_path / "broken"
     for place in range(len(whole)):
         broken.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << bit)]) + whole[place + 1 :])
-        assert seal_of(broken) is False, place
+        assert digest_fits(broken) is False, place
         if place % 29 == 0 or place > len(whole) - 100:
             with pytest.raises(ArtefactError):
                 load(broken)
@@ -59,7 +59,7 @@ def test_a_file_without_a_seal_is_an_older_one(model: Path, tmp_path: Path) -> N
     with zipfile.ZipFile(model) as old, zipfile.ZipFile(tmp_path / "older", "w") as new:
         for name in old.namelist():
             new.writestr(name, old.read(name))
-    assert seal_of(tmp_path / "older") is None
+    assert digest_fits(tmp_path / "older") is None
     assert load(tmp_path / "older").name == "dp-histogram"
 
 
