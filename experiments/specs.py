@@ -30,6 +30,7 @@ from copula_shirley.evaluation.metrics.registry import known_metrics
 from copula_shirley.experiments.datasets import list_datasets
 from copula_shirley.files.atomic import read_text
 from copula_shirley.files.strict_yaml import LARGEST_YAML, load_yaml
+from copula_shirley.files.texts import shown
 from copula_shirley.privacy.ledger import check_epsilon
 
 #: Whose presence is hidden: a person with all rows, or each row by itself.
@@ -171,12 +172,12 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(map(_frozen, value))
     if isinstance(value, dict):
-        raise GridError(f"setting value ({value!r}) must be a number, a text or a list")
+        raise GridError(f"setting value ({shown(value)}) must be a number, a text or a list")
     if isinstance(value, str) and value.startswith("$") and value[1:] not in TASKS:
         names = ", ".join(f"${task}" for task in TASKS)
         raise GridError(f"setting value ({value!r}) must be one of {names}, or not begin with $")
     if isinstance(value, float) and not isfinite(value):
-        raise GridError(f"setting value ({value!r}) must be a finite number")
+        raise GridError(f"setting value ({shown(value)}) must be a finite number")
     return value
 
 
@@ -332,7 +333,7 @@ class Grid:
 
 def _mapping(what: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise GridError(f"{what} ({value!r}) must be a mapping of names")
+        raise GridError(f"{what} ({shown(value)}) must be a mapping of names")
     return value
 
 
@@ -347,12 +348,12 @@ def converted(
     known = [*(field.name for field in fields(kind)), *also]  # type: ignore[arg-type]
     for key in entry:
         if key not in known:
-            raise kind_of_error(f"{what}key ({key!r}) must be one of {', '.join(known)}")
+            raise kind_of_error(f"{what}key ({shown(key)}) must be one of {', '.join(known)}")
     if "epsilons" in entry:
         entry = {**entry, "epsilons": _epsilons(entry["epsilons"])}
     for key, allowed in (("unit", get_args(Unit)), ("profile", get_args(Profile))):
         if key in entry and entry[key] not in allowed:
-            raise kind_of_error(f"{key} ({entry[key]!r}) must be {' or '.join(allowed)}")
+            raise kind_of_error(f"{key} ({shown(entry[key])}) must be {' or '.join(allowed)}")
     try:
         return msgspec.convert(entry, kind)
     except msgspec.ValidationError as error:
@@ -360,7 +361,7 @@ def converted(
         key = path.partition("[")[0].rstrip("`")
         for word, plain in WORDS.items():
             said = said.replace(word, plain)
-        raise kind_of_error(f"{what}{key} ({entry.get(key)!r}) {said}") from None
+        raise kind_of_error(f"{what}{key} ({shown(entry.get(key))}) {said}") from None
 
 
 def _epsilons(value: Any) -> list[float | None]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +13,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import memory_of
+from commands import memory_of, run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tables import declared
 from tallies import Tally
 
 from copula_shirley import Column, Schema, ShirleyError, read_table
 from copula_shirley.baselines import DPHistogram
-from copula_shirley.cli import main as cli
 from copula_shirley.experiments.specs import Grid
 from copula_shirley.files.strict_yaml import LARGEST_YAML, load_yaml
 from copula_shirley.rows.tables import MOST_COLUMNS
@@ -36,80 +34,22 @@ MANY = settings(
 #: Pieces that files are made of, so that parsers get past their first line.
 CSV_PIECES = st.sampled_from(
     [
-        "a",
-        "b",
-        ",",
-        "\n",
-        "\r\n",
-        "\r",
-        '"',
-        "1",
-        "-1",
-        "0x1",
-        "1e999",
-        "NaN",
-        "inf",
-        "é",
-        "\x00",
-        "\ufeff",
-        "\t",
-        ";",
-        "=1+1",
-        " ",
-        "'",
-        "true",
-        "2020-01-01",
-        "007",
-        "9" * 400,
-        "\u2028",
+        *"ab,\n\r\x00\"\ufeff\t;'1é \u2028",
+        *("-1", "0x1", "1e999", "NaN", "inf", "=1+1", "true", "2020-01-01", "007", "9" * 400),
     ]
 )
 YAML_PIECES = st.sampled_from(
     [
-        "columns:",
-        "format: 1",
-        "a:",
-        " ",
-        "  ",
-        "\n",
-        "\t",
-        "- ",
-        "{",
-        "}",
-        "[",
-        "]",
-        "kind: integer",
-        "minimum: 0",
-        "maximum: 1",
-        "&x ",
-        "*x",
-        "<<: *x",
-        "!!python/object:os.system",
-        "!!binary x",
-        "? ",
-        ": ",
-        "|",
-        ">",
-        "'",
-        '"',
-        "\x00",
-        "\ufeff",
-        "0x" + "f" * 9000,
-        "9" * 5000,
-        ".inf",
-        "~",
-        "2020-13-45",
-        "1e999",
-        "é",
-        "\\ud800",
-        "datasets: [made]",
-        "generators: {uniform: }",
-        "#",
-        "categories: [a, b]",
-        "kind: categorical",
-        "person: {column: p}",
-        "---",
-        "...",
+        *" \n\t{}[]|>'\"\x00\ufeff~é#",
+        *("columns:", "format: 1", "a:", "- ", "kind: integer", "minimum: 0", "maximum: 1", "&x "),
+        *("*x", "<<: *x", "!!python/object:os.system", "!!binary x", "? ", ": ", ".inf", "1e999"),
+        *("0x" + "f" * 9000, "9" * 5000, "2020-13-45", "\\ud800", "datasets: [made]", "---", "..."),
+        *(
+            "generators: {uniform: }",
+            "categories: [a, b]",
+            "kind: categorical",
+            "person: {column: p}",
+        ),
     ]
 )
 
@@ -264,88 +204,21 @@ def test_absurd_tables_are_refused_in_little_memory(tmp_path: Path, tally: Tally
 # -- the command line ------------------------------------------------------------------
 
 NAMES = [
-    "absent.csv",
-    "",
-    ".",
-    "folder.csv",
-    "fifo.csv",
-    "socket.csv",
-    "broken.csv",
-    "loop.csv",
-    "/dev/zero",
-    "/dev/null",
-    "/dev/full",
-    "/proc/self/mem",
-    "/proc/1/mem",
-    "new\nline.csv",
-    "[red]x[/].csv",
-    "--dash.csv",
-    "-o",
-    "x" * 300 + ".csv",
-    "\udcff.csv",
-    "data.csv",
-    "data.csv/x.csv",
-    "schema.yaml",
-    "model.shirley",
-    "absent/x.csv",
-    "out.csv",
-    "out.parquet",
-    "link.csv",
-    "~",
-    "*.csv",
-    "\x1b[31m.csv",
-    "é.csv",
+    *("absent.csv", ".", "folder.csv", "fifo.csv", "socket.csv", "broken.csv", "loop.csv"),
+    *("/dev/zero", "/dev/null", "/dev/full", "/proc/self/mem", "/proc/1/mem", "[red]x[/].csv"),
+    *("--dash.csv", "-o", "data.csv", "data.csv/x.csv", "schema.yaml", "model.shirley"),
+    *("absent/x.csv", "out.csv", "out.parquet", "link.csv", "~", "*.csv", "\x1b[31m.csv"),
+    *("\xe9.csv", "\udcff.csv", "", "new\nline.csv", "x" * 300 + ".csv"),
 ]
 ODD_VALUES = [
-    "",
-    "0",
-    "-1",
-    "1",
-    "nan",
-    "inf",
-    "1e999",
-    "9" * 400,
-    "none",
-    "x=y",
-    "age=1",
-    "age=9..1",
-    "[",
-    "{a: *b}",
-    "\n",
-    "\udcff",
-    "[bold]",
-    "../x",
-    "None",
-    "job=arts",
-    "=",
-    "é",
+    *("0", "-1", "1", "nan", "inf", "1e999", "none", "x=y", "age=1", "age=9..1", "[", "{a: *b}"),
+    *("\n", "\udcff", "[bold]", "../x", "None", "job=arts", "=", "\xe9", "", "9" * 400),
 ]
 OPTIONS = [
-    "-o",
-    "--schema",
-    "--model",
-    "--epsilon",
-    "--delta",
-    "--seed",
-    "-n",
-    "--given",
-    "--set",
-    "--target",
-    "--set",
-    "truncation=--missing",
-    "--person",
-    "--plot",
-    "--json",
-    "--save-model",
-    "--set",
-    "threads=--split",
-    "--escape-formulas",
-    "--show-values",
-    "--nonsense",
-    "-q",
-    "--domain",
-    "--set",
-    "encoder=--on-unknown",
+    *("-o", "--schema", "--model", "--epsilon", "--delta", "--seed", "-n", "--given", "--set"),
+    *("--target", "--person", "--plot", "--json", "--save-model", "--escape-formulas"),
+    *("--show-values", "--nonsense", "-q", "--domain", "truncation=--missing", "threads=--split"),
+    *("encoder=--on-unknown",),
 ]
 WORDS = st.sampled_from(NAMES) | st.sampled_from(ODD_VALUES) | st.sampled_from(OPTIONS)
 
@@ -355,18 +228,15 @@ def place(tmp_path: Path) -> Path:
     """A folder with a table, its schema, a model, and things that are no files."""
     table = pd.DataFrame({"age": [20, 30, 40, 50] * 5, "job": ["arts", "law"] * 10})
     table.to_csv(tmp_path / "data.csv", index=False)
-    schema = Schema.draft(table)
-    known = [replace(c, provenance="declared", source="the test") for c in schema]
-    schema = Schema(tuple(known))
-    (tmp_path / "schema.yaml").write_text(schema.to_yaml())
+    schema = declared(table)
+    schema.write(tmp_path / "schema.yaml")
     DPHistogram(random_state=0).fit(table, schema).save(tmp_path / "model.shirley")
     (tmp_path / "folder.csv").mkdir()
     os.mkfifo(tmp_path / "fifo.csv")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(tmp_path / "socket.csv"))
-    (tmp_path / "broken.csv").symlink_to("nowhere.csv")
-    (tmp_path / "loop.csv").symlink_to("loop.csv")
-    (tmp_path / "link.csv").symlink_to("data.csv")
+    for link, target in (("broken", "nowhere"), ("loop", "loop"), ("link", "data")):
+        (tmp_path / f"{link}.csv").symlink_to(f"{target}.csv")
     return tmp_path
 
 
@@ -377,40 +247,36 @@ def listing(folder: Path) -> dict[str, bytes | str]:
     }
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
-)
+#: What each command needs, put in front of odd words so that these get further.
+NEEDED = {
+    "schema": "data.csv",
+    "fit": "data.csv --model uniform -o m",
+    "sample": "model.shirley -n 3 -o out.csv",
+    "synthesize": "data.csv --model uniform -n 3 -o out.csv",
+    "inspect": "model.shirley",
+    "plan": "schema.yaml -n 10",
+    "evaluate": "data.csv",
+}
+
+
+@settings(MANY, max_examples=60)
 @given(
-    command=st.sampled_from(
-        ["schema", "fit", "sample", "synthesize", "inspect", "plan", "evaluate"]
-    ),
-    words=st.lists(WORDS, max_size=5),
-    whole=st.booleans(),
+    command=st.sampled_from(sorted(NEEDED)), words=st.lists(WORDS, max_size=5), whole=st.booleans()
 )
 def test_any_command_line_is_done_or_one_error(
     place: Path, tally: Tally, command: str, words: list[str], whole: bool
 ) -> None:
-    """``whole`` puts what the command needs in front, so that the odd words get further."""
-    needed = {
-        "schema": ["data.csv"],
-        "fit": ["data.csv", "--model", "uniform", "-o", "m"],
-        "sample": ["model.shirley", "-n", "3", "-o", "out.csv"],
-        "synthesize": ["data.csv", "--model", "uniform", "-n", "3", "-o", "out.csv"],
-        "inspect": ["model.shirley"],
-        "plan": ["schema.yaml", "-n", "10"],
-        "evaluate": ["data.csv"],
-    }
-    line = [command, *(needed[command] if whole else []), *words]
+    line = [*(NEEDED[command].split() if whole else []), *words]
     before = listing(place)
-    code, errors = called(place, line)
+    done = run(command, *line, folder=place)
     tally.bad_input()
-    assert code in (0, 1, 2), (line, errors)
-    assert "Traceback" not in errors and "internal error" not in errors, (line, errors)
+    assert done.code in (0, 1, 2), (line, done.err)
+    assert "Traceback" not in done.err and "internal error" not in done.err, (line, done.err)
     after = listing(place)
-    if code == 2:
-        lines = [text for text in errors.splitlines() if text.startswith("error: ")]
-        assert len(lines) == 1 or "Usage" in errors or not errors, (line, errors)
-        assert after == before, (line, errors)
+    if done.code == 2:
+        errors = [text for text in done.err.splitlines() if text.startswith("error: ")]
+        assert len(errors) == 1 or "Usage" in done.err or not done.err, (line, done.err)
+        assert after == before, (line, done.err)
     for name in set(after) - set(before):
         assert not name.endswith(".partial"), line
         (place / name).unlink()
@@ -421,40 +287,6 @@ def test_any_command_line_is_done_or_one_error(
         if content == "special" and after.get(name) != "special":
             (place / name).unlink()
             (place / name).symlink_to("nowhere.csv")
-
-
-def called(folder: Path, words: list[str]) -> tuple[int, str]:
-    """The command in this process: its exit code and its messages."""
-    with pytest.MonkeyPatch.context() as patch:
-        capture = open(folder.parent / "messages", "w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-        patch.chdir(folder)
-        patch.setattr(sys, "argv", ["shirley", *words])
-        patch.setattr(sys, "stdout", open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        patch.setattr(sys, "stderr", capture)
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = int(str(stop.code or 0))
-        finally:
-            sys.stdout.close()
-        capture.seek(0)
-        text = capture.read()
-        capture.close()
-    return code, text
-
-
-def test_no_error_quotes_a_private_value(place: Path, tally: Tally) -> None:
-    for column, value in (("age", "quarry4711"), ("job", "quarry4711")):
-        table = pd.read_csv(place / "data.csv").astype(object)
-        table.loc[3, column] = value
-        table.to_csv(place / "bad.csv", index=False)
-        words = ["bad.csv", "--schema", "schema.yaml", "--model", "uniform", "-o", "out.csv"]
-        tally.bad_input()
-        code, errors = called(place, ["synthesize", *words])
-        assert code == 2 and "quarry4711" not in errors and repr(column) in errors
-        code, errors = called(place, ["synthesize", *words, "--show-values"])
-        assert code == 2 and "quarry4711" in errors
 
 
 # -- formulas --------------------------------------------------------------------------
@@ -479,14 +311,11 @@ def test_formulas_are_quoted_by_hand(tmp_path: Path) -> None:
     assert escaped(table[["n"]]).equals(table[["n"]])
 
 
-def test_the_command_escapes_formulas_or_says_so(place: Path) -> None:
+def test_the_command_escapes_formulas_or_says_so(tmp_path: Path) -> None:
     schema = Schema((Column("sum", "categorical", categories=("=1+1", "@x")),))
     table = pd.DataFrame({"sum": ["=1+1", "@x"] * 5})
-    DPHistogram(random_state=0).fit(table, schema).save(place / "f.shirley")
-    words = ["sample", "f.shirley", "-n", "20", "-o", "out.csv"]
-    code, errors = called(place, words)
-    assert code == 0 and errors.count("--escape-formulas") == 1
-    assert set(pd.read_csv(place / "out.csv")["sum"]) == {"=1+1", "@x"}
-    code, errors = called(place, [*words, "--escape-formulas"])
-    assert code == 0 and "--escape-formulas" not in errors
-    assert set(pd.read_csv(place / "out.csv")["sum"]) == {"'=1+1", "'@x"}
+    DPHistogram(random_state=0).fit(table, schema).save(tmp_path / "f.shirley")
+    for option, values in (("", {"=1+1", "@x"}), ("--escape-formulas", {"'=1+1", "'@x"})):
+        done = run(f"sample f.shirley -n 20 -o out.csv {option}", folder=tmp_path)
+        assert done.code == 0 and done.err.count("--escape-formulas") == (not option)
+        assert set(pd.read_csv(tmp_path / "out.csv")["sum"]) == values

@@ -10,6 +10,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tables import declared
+
+from copula_shirley import Schema, read_table
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,42 +53,33 @@ def test_the_wheel_installs_one_name(built: Path) -> None:
 def test_the_commands_of_the_readme_run_from_the_wheel_alone(built: Path, tmp_path: Path) -> None:
     """A curator who installs no extra drafts, plans, synthesises and verifies."""
     subprocess.run([sys.executable, "-m", "venv", "own"], cwd=tmp_path, check=True)
-    python = tmp_path / "own" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "-q", str(built)], cwd=tmp_path, check=True)
+    programs = tmp_path / "own" / "bin"
+    pip = [programs / "python", "-m", "pip", "install", "-q", str(built)]
+    subprocess.run(pip, cwd=tmp_path, check=True)
+    (packages,) = tmp_path.glob("own/lib/python*/site-packages")
+    assert not {"baselines", "evaluation", "experiments"} & {p.name for p in packages.iterdir()}
     lines = ["age,job,rich", *(f"{20 + i % 50},{'ab'[i % 3 == 0]},{i % 2}" for i in range(600))]
     (tmp_path / "data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [str(python.with_name("shirley")), *words]
+    def run(*words: str, program: str = "shirley") -> subprocess.CompletedProcess[str]:
+        command = [str(programs / program), *words]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
-    assert run("--version").stdout.split()[-1] == re.search(r"-([\d.]+)-", built.name)[1]  # type: ignore[index]
-    draft = run("draft", "data.csv", "-o", "schema.yaml")
-    assert draft.returncode == 0, draft.stderr
-    text = (tmp_path / "schema.yaml").read_text(encoding="utf-8")
-    declared = text.replace("provenance: drafted", "source: codebook, provenance: declared")
-    (tmp_path / "schema.yaml").write_text(declared, encoding="utf-8")
-    domain = ("--schema", "schema.yaml")
+    assert run("--version", program="copula-shirley").stdout.split()[-1] in built.name
+    assert run("draft", "data.csv", "-o", "draft.yaml").returncode == 0
+    drafted = Schema.read(tmp_path / "draft.yaml")
+    declared(read_table(tmp_path / "data.csv", drafted)).write(tmp_path / "schema.yaml")
     for words in (
-        ("plan", "schema.yaml", "-n", "600", "--epsilon", "1"),
-        ("synthesize", "data.csv", *domain, "--epsilon", "1", "-o", "new.csv"),
-        (
-            "fit",
-            "data.csv",
-            "--schema",
-            "schema.yaml",
-            "-o",
-            "model.shirley",
-            "--model",
-            "privbayes",
-        ),
-        ("sample", "model.shirley", "-n", "10", "-o", "more.parquet"),
-        ("verify", "new.csv"),
-        ("inspect", "model.shirley"),
+        "plan schema.yaml -n 600 --epsilon 1",
+        "synthesize data.csv --schema schema.yaml --epsilon 1 -o new.csv",
+        "fit data.csv --schema schema.yaml -o model.shirley --model privbayes",
+        "sample model.shirley -n 10 -o more.parquet",
+        "verify new.csv",
+        "inspect model.shirley",
     ):
-        done = run(*words)
+        done = run(*words.split())
         assert done.returncode == 0, (words, done.stderr)
-    files = ("--train", "data.csv", "--test", "data.csv", "--synthetic", "new.csv")
-    missing = run("evaluate", *files, *domain)
+    files = "--train data.csv --test data.csv --synthetic new.csv --schema schema.yaml"
+    missing = run("evaluate", *files.split())
     assert missing.returncode == 2
     assert "pip install 'copula-shirley[evaluate]'" in " ".join(missing.stderr.split())
