@@ -27,16 +27,13 @@ def draws(
 
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("rows", [1, 5])
-def test_laplace_has_the_scale_of_its_sensitivity(neighbours: str, rows: int) -> None:
+def test_laplace_and_geometric_have_the_scale_of_their_sensitivity(
+    neighbours: str, rows: int
+) -> None:
     sensitivity = histogram_sensitivity(neighbours, rows)
     # E|X| of Laplace(b) is b, with standard error b/sqrt(4000) = 1.6 %; 5 standard errors
     scale = np.abs(draws("laplace", 0.5, sensitivity)).mean()
     assert scale == pytest.approx(sensitivity.l1 / 0.5, rel=0.08)
-
-
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove"])
-def test_geometric_has_the_variance_of_its_sensitivity(neighbours: str) -> None:
-    sensitivity = histogram_sensitivity(neighbours)
     noise = draws("geometric", 0.5, sensitivity)
     alpha = np.exp(-0.5 / sensitivity.l1)
     assert np.all(noise == np.round(noise))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,28 +60,21 @@ def test_every_answer_is_recorded_and_given_back(source: Callable[[], NoiseSourc
         chosen = noise.choose(counts, 2.0) if able else 0
         return [*(a.tolist() for a in answers), chosen, [(v.tolist(), x) for v, x in found]]
 
-    tape, again = Recording(), Recording()
+    recording, again = Recording(), Recording()
     ledger = Ledger(Budget(1.0))
-    first = draws(Recorder(source(), tape, ledger), COUNTS, TALLY)
-    asked = [(r.kind, r.shape, r.scale, r.least) for r in tape.requests]
+    first = draws(Recorder(source(), recording, ledger), COUNTS, TALLY)
+    asked = [(r.kind, r.shape, r.scale, r.least) for r in recording.requests]
     assert asked[:2] == [("gaussian", (3,), 7.0, None), ("laplace", (3,), 9.0, None)]
     assert asked[2] == ("discover", 1, 2.0, 4)
-    assert tape.requests[0].true.tolist() == COUNTS.tolist()
+    assert recording.requests[0].true.tolist() == COUNTS.tolist()
     # the categories of a tally are no part of the question
     other = {("str", "c"): 7, **TALLY}
-    assert draws(Player(source(), again, ledger, tape), OTHERS, other) == first
+    assert draws(Player(source(), again, ledger, recording), OTHERS, other) == first
     assert again.requests[0].true.tolist() == OTHERS.tolist() and again.departure is None
-
-
-def test_a_replay_leaves_the_stream_where_the_recording_left_it() -> None:
-    tape, ledger = Recording(), Ledger(Budget(1.0))
-    ends = []
-    for wrap in (
-        lambda s: Recorder(s, tape, ledger),
-        lambda s: Player(s, Recording(), ledger, tape),
-    ):
+    ends = []  # a replay leaves the stream where the recording left it
+    for wrapped in (Recorder, partial(Player, played=recording)):
         generator = rng()
-        wrap(SeededNoise(generator)).laplace(COUNTS, 3.0)
+        wrapped(SeededNoise(generator), Recording(), ledger).gaussian(COUNTS, 7.0)
         ends.append(generator.random())
     assert ends[0] == ends[1]
 
@@ -95,12 +89,12 @@ def test_a_replay_leaves_the_stream_where_the_recording_left_it() -> None:
 def test_other_noise_than_recorded_is_a_departure(
     counts: np.ndarray, scale: float, text: str
 ) -> None:
-    tape, again, ledger = Recording(), Recording(), Ledger(Budget(1.0))
-    Recorder(seeded(), tape, ledger).laplace(COUNTS, 3.0)
+    recording, again, ledger = Recording(), Recording(), Ledger(Budget(1.0))
+    Recorder(seeded(), recording, ledger).laplace(COUNTS, 3.0)
     with pytest.raises(ReplayError, match=text):
-        Player(seeded(), again, ledger, tape).laplace(counts, scale)
+        Player(seeded(), again, ledger, recording).laplace(counts, scale)
     assert again.departure is not None
-    player = Player(seeded(), Recording(), ledger, tape)
+    player = Player(seeded(), Recording(), ledger, recording)
     player.laplace(COUNTS, 3.0)
     with pytest.raises(ReplayError, match="more than 1 times"):
         player.laplace(COUNTS, 3.0)
@@ -120,14 +114,14 @@ GENERATORS: list[tuple[type, dict[str, Any]]] = [
 @pytest.mark.parametrize(("kind", "settings"), GENERATORS)
 def test_every_generator_is_recorded_and_told_the_same(kind: Any, settings: Any) -> None:
     one, other = (kind(1.0, random_state=0, **settings) for _ in range(2))
-    with recorded(one) as tape:
+    with recorded(one) as recording:
         one.fit(TABLE, SCHEMA)
-    assert [charge.spend for charge in tape.charges] == list(one.ledger_.spends)
-    kinds = [type(event) for event in tape.events if not isinstance(event, Charge | Request)]
-    assert len(kinds) == len(tape.questions) == len(one.ledger_.spends)
-    with replayed(other, tape) as again:
+    assert [charge.spend for charge in recording.charges] == list(one.ledger_.spends)
+    kinds = [type(event) for event in recording.events if not isinstance(event, Charge | Request)]
+    assert len(kinds) == len(recording.questions) == len(one.ledger_.spends)
+    with replayed(other, recording) as again:
         other.fit(TABLE[::-1].reset_index(drop=True), SCHEMA)
-    assert again.departure is None and tape.questions == again.questions
+    assert again.departure is None and recording.questions == again.questions
     for model in (one, other):
         assert model.ledger_.replayed and model.ledger_.proved is None
     assert one.ledger_.to_dict() == other.ledger_.to_dict()
@@ -136,20 +130,20 @@ def test_every_generator_is_recorded_and_told_the_same(kind: Any, settings: Any)
 
 def test_charges_stand_before_their_noise_and_can_be_refused() -> None:
     model = DPHistogram(1.0, random_state=0)
-    with recorded(model) as tape:
+    with recorded(model) as recording:
         model.fit(TABLE, SCHEMA)
-    order = [type(event) for event in tape.events if isinstance(event, Charge | Request)]
+    order = [type(event) for event in recording.events if isinstance(event, Charge | Request)]
     assert order == [Charge, Request] * 2
-    with recorded(model, refused=1) as tape, pytest.raises(BudgetError, match="of y: refused"):
+    with recorded(model, refused=1) as recording, pytest.raises(BudgetError, match="of y: refused"):
         model.fit(TABLE, SCHEMA)
-    assert len(tape.charges) == len(tape.requests) == 1
+    assert len(recording.charges) == len(recording.requests) == 1
 
 
 def test_what_was_recorded_or_replayed_can_never_pass_for_a_release(tmp_path: Path) -> None:
     first, second = (PrivateVine(1.0, random_state=0) for _ in range(2))
-    with recorded(first) as tape:
+    with recorded(first) as recording:
         first.fit(TABLE, SCHEMA)
-    with replayed(second, tape):
+    with replayed(second, recording):
         second.fit(TABLE[:5], SCHEMA)
     second.save(tmp_path / "model")
     for model in (first, second, load(tmp_path / "model")):
@@ -170,11 +164,11 @@ def test_bought_categories_are_one_answer() -> None:
     table = pd.DataFrame({"job": ["arts", "farm"] * 200})
     other = pd.DataFrame({"job": ["arts", "farm"] * 200 + ["diver"]})
     one, two = (PrivateVine(8.0, 1e-3, domain="measured", random_state=0) for _ in range(2))
-    with recorded(one) as tape:
+    with recorded(one) as recording:
         one.fit(table)
-    with replayed(two, tape) as again:
+    with replayed(two, recording) as again:
         two.fit(other)
-    assert again.departure is None and tape.requests[0].kind == "discover"
-    assert tape.questions == again.questions
+    assert again.departure is None and recording.requests[0].kind == "discover"
+    assert recording.questions == again.questions
     assert one.ledger_.to_dict() == two.ledger_.to_dict() and one.schema_ == two.schema_
     pd.testing.assert_frame_equal(*(m.sample(20, random_state=1) for m in (one, two)))
