@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class PairCopula:
         return PairCopula(edges_a, edges_b, mass, self.family)
 
     def line(self, given: Uniforms, label: Labels) -> Labels:
-        """The line of the grid, over all classes, in which a value of the partner lies."""
+        """The line of ``_ladder`` in which a value of the partner lies."""
         return np.asarray(label * self.mass.shape[1] + cell_of(self.edges_a, given, label))
 
     def h(self, value: Uniforms, given: Uniforms, label: Labels) -> FloatArray:
@@ -241,14 +241,15 @@ class _Noisy:
     rows: FloatArray
     columns: FloatArray
 
-    @cached_property
-    def edges(self) -> list[list[FloatArray]]:
-        return [[edges_of(own) for own in part.T] for part in (self.rows, self.columns)]
-
     @property
-    def margins(self) -> zip[tuple[FloatArray, FloatArray]]:
+    def margins(self) -> list[tuple[FloatArray, FloatArray]]:
         """Rows and columns of each class."""
-        return zip(self.rows.T, self.columns.T, strict=True)
+        return list(zip(self.rows.T, self.columns.T, strict=True))
+
+    @cached_property
+    def edges(self) -> list[tuple[FloatArray, FloatArray]]:
+        """Edges of the grid of each class."""
+        return [(edges_of(rows), edges_of(columns)) for rows, columns in self.margins]
 
     def pooled(self) -> tuple[FloatArray, float, FloatArray, FloatArray]:
         """Counts, noise and margins of all classes together."""
@@ -261,7 +262,7 @@ class _Noisy:
         if core is None:
             per_class = [np.outer(r, c) / max(r.sum(), 1e-9) for r, c in self.margins]
         else:
-            masses = [cell_mass(core, a, b) for a, b in zip(*self.edges, strict=True)]
+            masses = [cell_mass(core, a, b) for a, b in self.edges]
             per_class = [rake(m, r, c) for m, (r, c) in zip(masses, self.margins, strict=True)]
         pooled, spread, rows, columns = self.pooled()
         common = np.sum(per_class, axis=0)
@@ -270,13 +271,11 @@ class _Noisy:
             found = shrink_to(pooled, common, spread, rows, columns)
             rank = int(np.linalg.matrix_rank(shrink_singular(pooled - common, spread)))
         price = PRICE * rank * sum(pooled.shape) + FAMILY_PRICE * (core is not None)
-        ratio = found / np.maximum(common, 1e-12)
-        tables = [table * ratio for table in per_class]
+        tables = [table * (found / np.maximum(common, 1e-12)) for table in per_class]
         return _Option(misfit(pooled, found, spread) + price, core, checkerboard, tables)
 
 
-@dataclass(frozen=True)
-class _Option:
+class _Option(NamedTuple):
     criterion: float
     core: pv.Bicop | None
     checkerboard: bool
@@ -306,15 +305,14 @@ def pair_copula(
         classes = zip(np.moveaxis(counts, 2, 0), found, noisy.margins, strict=True)
         found = [shrink_to(own, table, sigma, r, c) for own, table, (r, c) in classes]
     shares = [table / table.sum() for table in found]
-    if best.core is None and not fine_enough:
-        edges_a, edges_b = map(np.stack, noisy.edges)
-        return PairCopula(edges_a, edges_b, np.stack(shares), "checkerboard")
-    name = "smooth checkerboard"
+    grids = [(a, b, share) for (a, b), share in zip(noisy.edges, shares, strict=True)]
+    name = "checkerboard"
+    if best.core is not None or fine_enough:
+        grids = [_refine(best.core, *grid) for grid in grids]
+        name = "smooth checkerboard"
     if best.core is not None:
         name = str(best.core.family.name) + (" and checkerboard" if best.checkerboard else "")
-    grids = zip(*noisy.edges, shares, strict=True)
-    fine = [_refine(best.core, a, b, share) for a, b, share in grids]
-    edges_a, edges_b, mass = (np.stack(part) for part in zip(*fine, strict=True))
+    edges_a, edges_b, mass = (np.stack(part) for part in zip(*grids, strict=True))
     return PairCopula(edges_a, edges_b, mass, name)
 
 

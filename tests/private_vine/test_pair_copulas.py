@@ -20,8 +20,6 @@ from copula_shirley.private_vine.pair_copula import (
     shrink_to,
 )
 
-shares = st.floats(1e-3, 1.0)
-
 
 @st.composite
 def checkerboards(draw: st.DrawFn, least: float = 1e-3) -> PairCopula:
@@ -48,27 +46,18 @@ def points(copula: PairCopula, n: int, seed: int = 0) -> tuple[np.ndarray, ...]:
     return rng.random(n), rng.random(n), rng.integers(0, len(copula.mass), n)
 
 
-@given(checkerboards())
-def test_h_and_its_inverse_are_inverse(copula: PairCopula) -> None:
-    value, given_, label = points(copula, 200)
-    share = copula.h(value, given_, label)
-    assert np.abs(copula.inverse(share, given_, label) - value).max() < 1e-12
-    assert np.abs(copula.h(copula.inverse(value, given_, label), given_, label) - value).max() < (
-        1e-12
-    )
-
-
-@given(checkerboards(least=0))
-def test_empty_cells_are_never_drawn(copula: PairCopula) -> None:
+@given(checkerboards() | checkerboards(least=0))
+def test_h_and_its_inverse_are_inverse_and_empty_cells_are_never_drawn(copula: PairCopula) -> None:
     share, given_, label = points(copula, 300)
     value = copula.inverse(share, given_, label)
     assert np.abs(copula.h(value, given_, label) - share).max() < 1e-12
-    i, j = (
-        cell_of(edges, at, label)
-        for edges, at in ((copula.edges_a, given_), (copula.edges_b, value))
-    )
+    places = zip((copula.edges_a, copula.edges_b), (given_, value), strict=True)
+    i, j = (cell_of(edges, at, label) for edges, at in places)
     inside = np.abs(value[:, None] - copula.edges_b[label]).min(axis=1) > 1e-12
     assert (copula.mass[label, i, j][inside] > 0).all()
+    if (copula.mass > 0).all():
+        back = copula.inverse(copula.h(share, given_, label), given_, label)
+        assert np.abs(back - share).max() < 1e-12
 
 
 @given(checkerboards(least=0))
@@ -94,17 +83,14 @@ def test_turned_exchanges_the_variables(copula: PairCopula) -> None:
     assert np.array_equal(turned.edges_a, copula.edges_b)
     # P(a in cell i, b <= v) from both sides, at the edges of the grid
     for y, mass in enumerate(copula.mass):
-        a, b = copula.edges_a[y], copula.edges_b[y]
-        for j, v in enumerate(b):
-            label = np.full(len(a) - 1, y)
-            middle = (a[1:] + a[:-1]) / 2
-            one = copula.h(np.full(len(middle), v), middle, label) * np.diff(a)
-            assert np.abs(one - mass[:, :j].sum(axis=1)).max() < 1e-8  # raking stops there
-        for i, u in enumerate(a):
-            label = np.full(len(b) - 1, y)
-            middle = (b[1:] + b[:-1]) / 2
-            other = turned.h(np.full(len(middle), u), middle, label) * np.diff(b)
-            assert np.abs(other - mass[:i].sum(axis=0)).max() < 1e-8
+        for one, edges, at, table in (
+            (copula, copula.edges_a[y], copula.edges_b[y], mass),
+            (turned, copula.edges_b[y], copula.edges_a[y], mass.T),
+        ):
+            middle, label = (edges[1:] + edges[:-1]) / 2, np.full(len(edges) - 1, y)
+            for j, v in enumerate(at):
+                found = one.h(np.full(len(middle), v), middle, label) * np.diff(edges)
+                assert np.abs(found - table[:, :j].sum(axis=1)).max() < 1e-8  # raking stops there
 
 
 def test_h_by_hand() -> None:
@@ -121,11 +107,11 @@ def test_h_by_hand() -> None:
     assert three.h(value, below, np.array([0, 1, 2, 2])) == pytest.approx([0.4, 0.8, 0.9, 0.1])
 
 
-@given(st.lists(st.floats(0, 5), min_size=1, max_size=8).filter(lambda m: sum(m) > 0.1))
-def test_edges_ascend_from_0_to_1(mass: list[float]) -> None:
-    edges = edges_of(np.array(mass))
-    assert edges[0] == 0 and edges[-1] == 1 and (np.diff(edges) > 0).all()
-    assert np.diff(edges) == pytest.approx(np.array(mass) / sum(mass), abs=1e-7)
+def test_edges_ascend_from_0_to_1() -> None:
+    for mass in ([1.0], [0.0, 3.0, 1.0], [5.0, 0.0, 0.0]):
+        edges = edges_of(np.array(mass))
+        assert edges[0] == 0 and edges[-1] == 1 and (np.diff(edges) > 0).all()
+        assert np.diff(edges) == pytest.approx(np.array(mass) / sum(mass), abs=1e-7)
 
 
 def test_raking_meets_both_margins() -> None:
