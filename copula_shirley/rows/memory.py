@@ -13,15 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.rows.rows import (
-    ABSENT,
-    CellMap,
-    Chunk,
-    Integers,
-    LabelMap,
-    RowNumbers,
-    Tally,
-)
+from copula_shirley.rows.rows import ABSENT, CellMap, Chunk, Integers, LabelMap, RowNumbers, Tally
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
 

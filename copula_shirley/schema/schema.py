@@ -381,11 +381,7 @@ class Schema:
     def to_yaml(self) -> str:
         """The schema as YAML; a drafted one starts with a note to its reviewer."""
         text = yaml.safe_dump(
-            self.to_dict(),
-            sort_keys=False,
-            allow_unicode=True,
-            default_flow_style=None,
-            width=100,
+            self.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
         )
         return (DRAFT_NOTE if self.drafted else "") + text
 

@@ -65,8 +65,7 @@ def test_the_holder_counts_in_chunks(
     monkeypatch.setattr(memory, "CHUNK", size)
     again = MemoryRows(rows.schema, rows.numbers, rows.units)
     again.seed = rows.seed
-    for one in cell_maps(queries):
-        assert np.array_equal(again.count(one), rows.count(one))
+    assert all(np.array_equal(again.count(one), rows.count(one)) for one in cell_maps(queries))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -105,12 +104,8 @@ def test_jitter_goes_by_seed_column_and_row_number_alone() -> None:
     assert np.array_equal(some.jitter("a"), whole[shuffled])
     for other in (chunk(0, 1000).jitter("b"), chunk(0, 1000, seed=2).jitter("a")):
         assert not (other == whole).any()
-    # by hand: splitmix64 from the first eight bytes of sha256("1:a"), row 2
-    assert whole[2] == pytest.approx(JITTER, abs=0)
-
-
-#: Computed with whole numbers of Python, see the test.
-JITTER = 7801686 / 2**24
+    # by hand, with Python's whole numbers: splitmix64 from eight bytes of sha256("1:a"), row 2
+    assert whole[2] == 7801686 / 2**24
 
 
 def test_jitter_is_uniform_and_independent() -> None:

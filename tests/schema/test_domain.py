@@ -25,8 +25,7 @@ INF = math.inf
 def round_trip(column: Column, series: pd.Series) -> pd.Series:
     column.domain.check(series)
     numbers = column.domain.to_numbers(series)
-    assert numbers.dtype == np.float64
-    assert not np.isnan(numbers).any()
+    assert numbers.dtype == np.float64 and not np.isnan(numbers).any()
     return column.domain.from_numbers(numbers, column.domain.storage(series))
 
 
@@ -89,7 +88,7 @@ def texts(dtype: Any) -> tuple[Column, st.SearchStrategy[Any], Make]:
     return column_of("categorical", categories=LEVELS), st.sampled_from(LEVELS), as_type(dtype)
 
 
-def whole(dtype: str, low: int = 0, high: int = 255) -> tuple[Column, Any, Make]:
+def whole(dtype: Any, low: int = 0, high: int = 255) -> tuple[Column, Any, Make]:
     return column_of("integer", minimum=low, maximum=high), st.integers(low, high), as_type(dtype)
 
 
@@ -136,6 +135,7 @@ STORED: dict[str, tuple[Column, Any, Make]] = {
     "Int64": whole("Int64", -(2**53), 2**53),
     "UInt8": whole("UInt8"),
     "integers as float64": whole("float64"),
+    "integers as objects": whole(object),
     "float64": real("float64", st.floats(-1e15, 1e15)),
     "float32": real("float32", st.floats(-(2.0**40), 2.0**40, width=32)),
     "Float64": real("Float64", st.floats(-1e15, 1e15)),
@@ -174,35 +174,24 @@ def test_the_round_trip_is_the_identity(stored: str, data: st.DataObject) -> Non
     pd.testing.assert_series_equal(back.dropna(), series.dropna(), check_exact=True)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "nullable"),
-    [("int64", "Int64"), ("int32", "Int32"), ("uint8", "UInt8"), ("bool", "boolean")],
-)
-def test_a_column_that_may_be_missing_gets_a_dtype_that_can_be(dtype: str, nullable: str) -> None:
-    kind = (
-        {"kind": "boolean"} if dtype == "bool" else {"kind": "integer", "minimum": 0, "maximum": 1}
-    )
-    column = Column.from_dict("x", {**kind, "missing": True})
-    series = pd.Series([1, 0], dtype=dtype)
-    back = round_trip(column, series)
-    assert str(back.dtype) == nullable
-    assert back.astype(dtype).tolist() == series.tolist()
-    drawn = column.domain.from_numbers(np.array([1.0, MISSING]), nullable)
+NULLABLE = {"int64": "Int64", "int32": "Int32", "uint8": "UInt8", "bool": "boolean"}
+
+
+@pytest.mark.parametrize("dtype", NULLABLE)
+def test_a_column_that_may_be_missing_gets_a_dtype_that_can_be(dtype: str) -> None:
+    domain: dict[str, Any] = {} if dtype == "bool" else {"minimum": 0, "maximum": 1}
+    column = column_of("integer" if domain else "boolean", missing=True, **domain)
+    back = round_trip(column, pd.Series([1, 0], dtype=dtype))
+    assert str(back.dtype) == NULLABLE[dtype] and back.astype(dtype).tolist() == [1, 0]
+    drawn = column.domain.from_numbers(np.array([1.0, MISSING]), NULLABLE[dtype])
     assert drawn.isna().tolist() == [False, True]
 
 
-def test_whole_numbers_as_objects_stay_whole() -> None:
-    column = column_of("integer", minimum=0, maximum=9, missing=True)
-    back = round_trip(column, pd.Series([1, None, 3], dtype=object))
-    assert [type(v) for v in back.dropna()] == [int, int]
-
-
-@pytest.mark.parametrize("how", ["stamps", "texts"])
-def test_dates_as_pandas_categories(how: str) -> None:
-    stored_format = "%Y-%m-%d" if how == "texts" else None
-    column = Column.from_dict("x", {**DAY.to_dict(), "format": stored_format, "missing": True})
+@pytest.mark.parametrize("how", [None, "%Y-%m-%d"])
+def test_dates_as_pandas_categories(how: str | None) -> None:
+    column = Column.from_dict("x", {**DAY.to_dict(), "format": how, "missing": True})
     values = ["2020-03-01", "2020-02-28", None]
-    series = pd.Series(values if how == "texts" else pd.to_datetime(values)).astype("category")
+    series = pd.Series(values if how else pd.to_datetime(values)).astype("category")
     back = round_trip(column, series)
     assert isinstance(back.dtype, pd.CategoricalDtype)
     assert back.dropna().tolist() == series.dropna().tolist()
@@ -242,6 +231,8 @@ def test_the_step_of_dates_is_guessed(step: str) -> None:
 # -- cells, by hand --------------------------------------------------------------------
 
 TENTHS = column_of("continuous", minimum=0, maximum=1, cells=4)
+TWO = column_of("continuous", minimum=0, maximum=2, cells=2, special=(0, 1.5, 2))
+NEXT = np.nextafter(1.5, 2)
 WEEK: dict[str, Any] = {"minimum": "2020-01-01", "maximum": "2020-01-14", "resolution": "7D"}
 #: 27 February to 4 March 2020 are seven days.
 LEAP: dict[str, Any] = {"minimum": "2020-02-27", "maximum": "2020-03-04", "resolution": "1D"}
@@ -260,21 +251,11 @@ CELLS: dict[str, tuple[Column, list[float], list[float], float]] = {
     "special at the edge": (digits(3, 0), [0, 1, 4, 7], [0, 3, 6, 9], 1),
     "special inside": (digits(2, 7), [0, 5, 7, 8], [4, 6, 7, 9], 1),
     "special at the maximum": (digits(1, 9, missing=True), [-INF, 0, 9], [-INF, 8, 9], 1),
-    "more cells than integers": (
-        column_of("integer", minimum=0, maximum=1, cells=50),
-        [0, 1],
-        [0, 1],
-        1,
-    ),
+    "more cells than integers": (digits(50), [*range(10)], [*range(10)], 1),
     "one value": (column_of("integer", minimum=5, maximum=5), [5], [5], 1),
     "numbers": (TENTHS, [0, 0.25, 0.5, 0.75], [0.25, 0.5, 0.75, 1], 0),
     "one number": (column_of("continuous", minimum=2, maximum=2), [2], [2], 0),
-    "special numbers": (
-        column_of("continuous", minimum=0, maximum=2, cells=2, special=(0, 1.5, 2)),
-        [0, 5e-324, 1, 1.5, np.nextafter(1.5, 2), 2],
-        [0, 1, 1.5, 1.5, 2, 2],
-        0,
-    ),
+    "special numbers": (TWO, [0, 5e-324, 1, 1.5, NEXT, 2], [0, 1, 1.5, 1.5, 2, 2], 0),
     "dates": (column_of("datetime", **LEAP, cells=2), [0, 4], [3, 6], 1),
     # 1 and 8 January; the 15th is not reached
     "a maximum off the grid": (column_of("datetime", **WEEK), [0, 1], [0, 1], 1),
@@ -317,32 +298,14 @@ def test_too_many_cells_are_refused(kind: str) -> None:
         column_of(kind, minimum=0, maximum=10**9, cells=60_000).domain.cells()
 
 
-@given(st.integers(0, 60), st.integers(1, 70), st.lists(st.integers(0, 60)), st.booleans())
-def test_cells_are_reckoned_before_they_are_made(
-    maximum: int, cells: int, special: list[int], missing: bool
-) -> None:
-    special = [value for value in special if value <= maximum]
-    for kind in ("integer", "continuous"):
-        fields = {"minimum": 0, "maximum": maximum, "cells": cells, "missing": missing}
-        column = column_of(kind, special=special, **fields)
-        assert column.domain.cells().size <= column.domain.most_cells()
-        if not special and (maximum or kind == "integer"):
-            assert column.domain.cells().size == column.domain.most_cells()
-
-
-def test_index_and_snap_by_hand() -> None:
-    found = column_of("integer", minimum=0, maximum=9, cells=3, missing=True).domain.cells()
+def test_index_snap_and_spread_by_hand() -> None:
+    found = digits(3, missing=True).domain.cells()
     numbers = np.array([0, 3, 4, 6, 7, 9, MISSING])
     assert found.index(numbers).tolist() == [1, 1, 2, 2, 3, 3, 0]
     assert found.snap(numbers).tolist() == [0, 0, 4, 4, 7, 7, MISSING]
-
-
-def test_spread_reaches_every_number_of_the_cell_and_no_other() -> None:
-    found = column_of("integer", minimum=0, maximum=9, cells=3, special=(5,)).domain.cells()
-    rng = np.random.default_rng(0)
+    found, rng = digits(3, 5).domain.cells(), np.random.default_rng(0)
     for first, inside in {0: {0, 1, 2, 3}, 4: {4}, 5: {5}, 6: {6}, 7: {7, 8, 9}}.items():
-        drawn = found.spread(np.full(500, float(first)), rng)
-        assert set(drawn.tolist()) == inside
+        assert {*found.spread(np.full(500, float(first)), rng).tolist()} == inside
 
 
 # -- cells, in general -----------------------------------------------------------------
@@ -383,14 +346,14 @@ def listed(draw: st.DrawFn) -> tuple[Column, np.ndarray]:
 drawn_columns = st.one_of(numeric("integer"), numeric("continuous"), listed())
 
 
-@given(drawn_columns)
-def test_every_number_lies_in_exactly_one_cell(drawn: tuple[Column, np.ndarray]) -> None:
+@given(drawn_columns, st.integers(0, 2**32))
+def test_cells_in_general(drawn: tuple[Column, np.ndarray], seed: int) -> None:
     column, numbers = drawn
-    found = column.domain.cells()
-    if column.missing:
-        numbers = np.append(numbers, MISSING)
-    assert np.all(np.diff(found.first) > 0)
-    assert np.all(found.first <= found.last)
+    found, rng = column.domain.cells(), np.random.default_rng(seed)
+    numbers = np.append(numbers, MISSING) if column.missing else numbers
+    assert found.size <= column.domain.most_cells()  # reckoned before they are made
+    # every number lies in exactly one cell
+    assert np.all(np.diff(found.first) > 0) and np.all(found.first <= found.last)
     if found.step == 0:  # half-open intervals, of which the last one is closed
         following = np.append(found.first[1:], INF)
         within = (numbers[:, None] >= found.first) & (numbers[:, None] < following)
@@ -398,36 +361,19 @@ def test_every_number_lies_in_exactly_one_cell(drawn: tuple[Column, np.ndarray])
         within = (numbers[:, None] >= found.first) & (numbers[:, None] <= found.last)
     assert within.sum(axis=1).tolist() == [1] * len(numbers)
     assert within.argmax(axis=1).tolist() == found.index(numbers).tolist()
-
-
-@given(drawn_columns, st.integers(0, 2**32))
-def test_spread_stays_in_the_cell_and_on_the_grid(
-    drawn: tuple[Column, np.ndarray], seed: int
-) -> None:
-    column, numbers = drawn
-    found = column.domain.cells()
-    if column.missing:
-        numbers = np.append(numbers, MISSING)
-    inside = found.spread(found.snap(numbers), np.random.default_rng(seed))
+    # what is drawn stays in the cell and on the grid
+    inside = found.spread(found.snap(numbers), rng)
     assert found.index(inside).tolist() == found.index(numbers).tolist()
     assert found.snap(found.snap(numbers)).tolist() == found.snap(numbers).tolist()
     known = inside[np.isfinite(inside)]
     assert len(known) == np.isfinite(numbers).sum()  # missing stays missing
-    if column.kind != "categorical":
-        assert np.all((known >= column.minimum) & (known <= column.maximum))
-    if found.step:
-        assert np.all(known == np.round(known))
-
-
-@given(st.one_of(numeric("integer"), numeric("continuous")), st.integers(0, 2**32))
-def test_a_special_value_is_alone_in_its_cell(drawn: tuple[Column, np.ndarray], seed: int) -> None:
-    column, numbers = drawn
-    found = column.domain.cells()
+    low, high = column.domain.number_range
+    assert np.all((known >= low) & (known <= high))
+    assert not found.step or np.all(known == np.round(known))
+    # a special value is alone in its cell
     special = np.array(column.special, dtype=float)
-    assert found.snap(special).tolist() == special.tolist()
-    assert found.spread(special, np.random.default_rng(seed)).tolist() == special.tolist()
-    others = numbers[~np.isin(numbers, special)]
-    assert not np.isin(found.snap(others), special).any()
+    assert found.snap(special).tolist() == found.spread(special, rng).tolist() == special.tolist()
+    assert not np.isin(found.snap(numbers[~np.isin(numbers, special)]), special).any()
 
 
 def test_spread_never_reaches_the_next_cell() -> None:

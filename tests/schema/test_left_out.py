@@ -67,8 +67,7 @@ def test_a_table_may_lack_them() -> None:
 
 
 def test_they_come_back_from_yaml() -> None:
-    text = SCHEMA.to_yaml()
-    assert Schema.from_yaml(text) == SCHEMA and not text.startswith("#")
+    assert Schema.from_yaml(SCHEMA.to_yaml()) == SCHEMA
     short = Schema.from_yaml("left_out: {a: }\ncolumns: {b: {kind: boolean}}")
     assert short.left_out == (LeftOut("a"),)
 
@@ -91,26 +90,20 @@ def test_what_cannot_be_left_out(entry: Any, message: str) -> None:
         Schema.from_dict({**schema, "left_out": entry})
 
 
-def test_a_fit_without_a_schema_leaves_them_out() -> None:
-    model = find_generator("dp-histogram")(random_state=0).fit(table())
-    assert list(model.sample(5).columns) == ["age", "job", "rich"]
-
-
 def test_evaluate_takes_tables_with_them() -> None:
     drawn = find_generator("uniform")(random_state=0).fit(table(), SCHEMA).sample(300)
     figures = evaluate(table(), table(), drawn, SCHEMA, metrics=["ks"], random_state=0)
     assert len(figures) == 1 and figures["value"].between(0, 1).all()
+    model = find_generator("dp-histogram")(random_state=0).fit(table())  # drafted, left out too
+    assert list(model.sample(5).columns) == ["age", "job", "rich"]
 
 
 # -- the card ------------------------------------------------------------------------
 
 
 def test_the_card_tells_sizes_sources_and_what_was_left_out(tmp_path: Path) -> None:
-    columns = (
-        replace(DESCRIBED["age"], source="census 2019, p. 4"),
-        DESCRIBED["job"],
-        DESCRIBED["rich"],
-    )
+    age = replace(DESCRIBED["age"], source="census 2019, p. 4")
+    columns = (age, DESCRIBED["job"], DESCRIBED["rich"])
     schema = Schema(columns, "who", 3, left_out=LEFT, person_source="ward rules")
     model = find_generator("dp-histogram")(1.0).fit(table().assign(who=range(300)), schema)
     card = model.card()

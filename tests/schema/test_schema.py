@@ -20,7 +20,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copula_shirley.errors import SchemaError, ShirleyError
+from copula_shirley.errors import SchemaError
 from copula_shirley.files.strict_yaml import load_yaml
 from copula_shirley.files.texts import BLANK
 from copula_shirley.schema import dates
@@ -317,7 +317,6 @@ BAD_COLUMNS: list[tuple[dict[str, Any], str]] = [
     ({"kind": "text"}, r"kind \('text'\) must be one of categorical, boolean"),
     ({"kind": "categorical"}, "must list at least one category"),
     ({"kind": "categorical", "categories": "abc"}, "must be a list"),
-    ({"kind": "categorical", "categories": 3}, "must be a list"),
     ({"kind": "categorical", "categories": ["a", "b", "a"]}, r"\('a'\) is listed twice"),
     ({"kind": "categorical", "categories": ["a", None]}, "texts or numbers only"),
     ({"kind": "categorical", "categories": [dt.date(2020, 1, 1)]}, "quote dates"),
@@ -334,28 +333,24 @@ BAD_COLUMNS: list[tuple[dict[str, Any], str]] = [
     ({"kind": "integer", "minimum": 9, "maximum": 0}, r"must not exceed maximum \(0\)"),
     ({"kind": "integer", "minimum": True, "maximum": 9}, "must be a finite number"),
     ({"kind": "integer", "minimum": 0, "maximum": 9, "special": [1.5]}, "whole number"),
-    ({"kind": "integer", "minimum": 0, "maximum": 9, "resolution": 1}, "does not apply"),
     ({**NUMBER, "minimum": math.nan}, "must be a finite number"),
-    ({**NUMBER, "maximum": math.inf}, "must be a finite number"),
     ({**NUMBER, "maximum": "9"}, "must be a finite number"),
     ({**NUMBER, "special": [10]}, "must lie between minimum and maximum"),
     ({**NUMBER, "special": 0}, "must be a list"),
     ({**NUMBER, "resolution": 0}, "must be a positive number"),
-    ({**NUMBER, "resolution": "1D"}, "must be a positive number"),
     ({**NUMBER, "cells": 0}, "must be a positive whole number"),
     ({**NUMBER, "cells": 2.5}, "must be a positive whole number"),
     ({**NUMBER, "cells": True}, "must be a positive whole number"),
-    ({**NUMBER, "ordered": True}, "does not apply to kind continuous"),
     ({**NUMBER, "format": "%Y"}, "does not apply to kind continuous"),
     ({**NUMBER, "cell": 3}, r"unknown field \('cell'\)"),
     ({**DATE, "minimum": "soon"}, "must be a date or a time"),
     ({**DATE, "maximum": None}, "must be a date or a time"),
     ({**DATE, "maximum": "2019-01-01"}, "must not exceed maximum"),
     ({**DATE, "resolution": "daily"}, 'duration such as "1D"'),
-    ({**DATE, "resolution": "0D"}, 'duration such as "1D"'),
     ({**DATE, "resolution": 86400}, 'duration such as "1D"'),
     ({**DATE, "special": [1]}, "does not apply to kind datetime"),
     ({"minimum": 0}, "kind is missing"),
+    ({"kind": "integer", "cells": 7, "provenance": "private"}, r"cells \(7\) must be left out"),
 ]
 
 
@@ -372,36 +367,31 @@ def test_a_column_needs_a_name(name: Any) -> None:
         Column(name, "boolean")
 
 
-def test_categories_from_a_numpy_array() -> None:
+def test_other_types_of_fields() -> None:
     column = Column("x", "categorical", categories=np.array([1, 2]))  # type: ignore[arg-type]
     assert Schema.from_yaml(one(column).to_yaml())["x"].categories == (1, 2)
-
-
-def test_a_timedelta_is_a_resolution() -> None:
-    days: dict[str, Any] = {"minimum": "2020-01-01", "maximum": "2021-01-01"}
-    column = Column("t", "datetime", **days, resolution=pd.Timedelta("1D"))  # type: ignore[arg-type]
-    assert Schema.from_yaml(one(column).to_yaml())["t"].domain.step == pd.Timedelta("1D")
+    day: Any = pd.Timedelta("1D")
+    ends: dict[str, Any] = {"minimum": "2020-01-01T01:00+01:00", "maximum": "2021-01-01"}
+    column = Column("t", "datetime", **ends, resolution=day)
+    assert Schema.from_yaml(one(column).to_yaml())["t"].domain.step == day
+    assert column.minimum == pd.Timestamp("2020-01-01")  # in UTC
 
 
 BAD_SCHEMAS: list[tuple[str, str]] = [
     ("", "must be a mapping"),
-    ("[]", "must be a mapping"),
     ("columns: []", "must be a mapping"),
     ("columns: {}", "at least one column"),
     ("columns: {x: boolean}", "'x': its entry .* must be a mapping"),
     ("columns: {x: {kind: boolean}}\nrows: 3", r"unknown schema entry \('rows'\)"),
     ("format: 2\ncolumns: {x: {kind: boolean}}", r"schema format \(2\) must be 1"),
     ("person: id\ncolumns: {x: {kind: boolean}}", "must have the entries column and max_rows"),
-    ("person: {name: id}\ncolumns: {x: {kind: boolean}}", "entries column and max_rows"),
     ("person: {max_rows: 2}\ncolumns: {x: {kind: boolean}}", "column"),
     ("person: {column: x}\ncolumns: {x: {kind: boolean}}", "must not be described"),
     ("person: {column: id, max_rows: 0}\ncolumns: {x: {kind: boolean}}", "max_rows"),
-    ("person: {column: id, max_rows: two}\ncolumns: {x: {kind: boolean}}", "max_rows"),
     ("person: {column: id, max_rows: true}\ncolumns: {x: {kind: boolean}}", "max_rows"),
     ("person: {column: id, provenance: x}\ncolumns: {x: {kind: boolean}}", "provenance"),
     ("columns: {1: {kind: boolean}, '1': {kind: boolean}}", "'1' is described twice"),
     ("columns:\n  x: {kind: boolean}\n  x: {kind: boolean}", "key 'x' stands twice"),
-    ("columns: {x: {kind: boolean, kind: boolean}}", "key 'kind' stands twice"),
     ("columns: {x: {kind: boolean}}\ncolumns: {}", "key 'columns' stands twice"),
     ("columns: [\n  a: b", "not readable as YAML"),
     ("columns: {x: {kind: datetime, minimum: 2020-13-45}}", "not readable as YAML"),
@@ -416,10 +406,6 @@ def test_a_schema_that_cannot_be_is_refused(text: str, message: str) -> None:
     with pytest.raises(SchemaError, match=message) as caught:
         Schema.from_yaml(text)
     assert "\n" not in str(caught.value)
-
-
-def test_every_error_is_a_value_error() -> None:
-    assert issubclass(SchemaError, ShirleyError) and issubclass(ShirleyError, ValueError)
 
 
 # -- YAML ------------------------------------------------------------------------------
@@ -440,35 +426,15 @@ columns:
     assert yaml.safe_load("[NO, no]") == [False, False]  # elsewhere YAML is what it was
 
 
-ODD = (
-    "007",
-    "1e3",
-    "null",
-    "~",
-    "true",
-    "NO",
-    "2020-01-01",
-    "12:30:45",
-    "=",
-    "<<",
-    " ",
-    "",
-    "a\u200db",
-)
+ODD = ["007", "1e3", "null", "~", "true", "NO", "2020-01-01", "12:30:45", "=", "<<"]
 
 
-@pytest.mark.parametrize("text", [*ODD, "a\u200db"])
+@pytest.mark.parametrize("text", [*ODD, " ", "", "a\u200db"])
 def test_texts_that_look_like_something_else_survive_yaml(text: str) -> None:
     schema = one(Column(text or "x", "categorical", categories=(text, "plain")))
     again = Schema.from_yaml(schema.to_yaml())
     assert again == schema
     assert isinstance(again.columns[0].categories[0], str)
-
-
-def test_bounds_with_a_time_zone_are_utc() -> None:
-    column = Column("t", "datetime", minimum="2020-01-01T01:00+01:00", maximum="2020-01-02")
-    assert column.minimum == pd.Timestamp("2020-01-01")
-    assert Schema.from_yaml(one(column).to_yaml()) == one(column)
 
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
@@ -488,72 +454,47 @@ characters |= st.sampled_from("\t\n\r\u200d")
 finite = st.floats(-1e9, 1e9).map(lambda value: value + 0.0)  # no negative zero
 
 
-@st.composite
-def categoricals(draw: st.DrawFn, name: str) -> Column:
-    values = st.one_of(st.text(characters, max_size=8), st.integers(), finite, flags)
-    listed = draw(st.lists(values, min_size=1, max_size=6, unique=True))
-    other = draw(st.one_of(st.none(), st.sampled_from(listed)))
-    return Column(name, "categorical", tuple(listed), draw(flags), other)
+VALUES: dict[str, Any] = {
+    "integer": st.integers(-(2**53), 2**53),
+    "continuous": finite,
+    "datetime": st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)),
+    "duration": st.timedeltas(dt.timedelta(-100_000), dt.timedelta(100_000)),
+}
+STEPS = st.sampled_from([None, *dates.STEPS, "7D", "15min"])
+#: Further fields of some kinds.
+FIELDS: dict[str, dict[str, Any]] = {
+    "integer": {"cells": st.none() | st.integers(1, 1000)},
+    "continuous": {"cells": st.none() | st.integers(1, 1000), "resolution": st.floats(1e-6, 1e6)},
+    "datetime": {"resolution": STEPS, "format": st.sampled_from([None, "%Y-%m-%d", "%d.%m.%Y"])},
+    "duration": {"resolution": STEPS},
+}
 
 
 @st.composite
-def numerics(draw: st.DrawFn, name: str, kind: str) -> Column:
-    values = st.integers(-(2**53), 2**53) if kind == "integer" else finite
-    low, high = sorted([draw(values), draw(values)])
-    inside = st.integers(low, high) if kind == "integer" else st.floats(low, high)
-    own = (
-        {"resolution": draw(st.one_of(st.none(), st.floats(1e-6, 1e6)))}
-        if kind != "integer"
-        else {}
-    )
-    return Column(
-        name,
-        kind,
-        minimum=low,
-        maximum=high,
-        cells=draw(st.one_of(st.none(), st.integers(1, 1000))),
-        special=tuple(draw(st.lists(inside, max_size=3))),
-        **own,
-    )
-
-
-@st.composite
-def timed(draw: st.DrawFn, name: str, kind: str) -> Column:
-    moments = st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1))
-    lengths = st.timedeltas(dt.timedelta(-100_000), dt.timedelta(100_000))
-    values: Any = moments if kind == "datetime" else lengths
-    low, high = sorted([draw(values), draw(values)])
-    formats = [None, "%Y-%m-%d", "%d.%m.%Y %H:%M"] if kind == "datetime" else [None]
-    return Column(
-        name,
-        kind,
-        minimum=low,
-        maximum=high,
-        resolution=draw(st.sampled_from([None, *dates.STEPS, "7D", "15min"])),
-        format=draw(st.sampled_from(formats)),
-    )
+def columns(draw: st.DrawFn, name: str) -> Column:
+    kind = draw(st.sampled_from(list(KINDS)))
+    own: dict[str, Any] = {field: draw(of) for field, of in FIELDS.get(kind, {}).items()}
+    if kind in VALUES:
+        low, high = sorted([draw(VALUES[kind]), draw(VALUES[kind])])
+        own |= {"minimum": low, "maximum": high}
+        if KINDS[kind].is_number:
+            own["special"] = draw(st.lists(st.sampled_from([low, high]), max_size=3))
+    elif kind == "categorical":
+        values = st.one_of(st.text(characters, max_size=8), st.integers(), finite, flags)
+        own = {"categories": draw(st.lists(values, min_size=1, max_size=6, unique=True))}
+        own |= {"ordered": draw(flags), "other": draw(st.sampled_from([None, *own["categories"]]))}
+    return Column(name, kind, **own, missing=draw(flags))
 
 
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
-    columns = []
-    for name in draw(st.lists(names, min_size=1, max_size=5, unique=True)):
-        kind = draw(st.sampled_from(list(KINDS)))
-        if kind == "categorical":
-            column = draw(categoricals(name))
-        elif kind in ("datetime", "duration"):
-            column = draw(timed(name, kind))
-        elif kind == "boolean":
-            column = Column(name, "boolean")
-        else:
-            column = draw(numerics(name, kind))
-        entry = {**column.to_dict(), "missing": draw(flags), "provenance": draw(provenances)}
-        columns.append(Column.from_dict(name, entry))
-    taken = [column.name for column in columns]
-    person = draw(st.one_of(st.none(), names.filter(lambda name: name not in taken)))
-    if person is None:
-        return Schema(tuple(columns))
-    return Schema(tuple(columns), person, draw(st.integers(1, 99)), draw(provenances))
+    first, *rest = draw(st.lists(names, min_size=2, max_size=6, unique=True))
+    plain = [draw(columns(name)).to_dict() for name in rest]
+    entries = [{**entry, "provenance": draw(provenances)} for entry in plain]
+    known = tuple(map(Column.from_dict, rest, entries))
+    if draw(flags):
+        return Schema(known)
+    return Schema(known, first, draw(st.integers(1, 99)), draw(provenances))
 
 
 @given(schemas())
@@ -604,39 +545,17 @@ def test_draft_by_hand() -> None:
     given_one = Schema.draft(table, person="id", max_rows=9)
     assert (given_one.max_rows, given_one.person_provenance) == (9, "declared")
 
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"person": "who"}, "person column 'who' is not in the table"),
-        ({"person": "id", "max_rows": 0}, r"max_rows \(0\)"),
-    ],
-)
-def test_what_cannot_be_drafted(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(SchemaError, match=message):
-        Schema.draft(six_rows(), **options)
+    with pytest.raises(SchemaError, match="person column 'who' is not in the table"):
+        Schema.draft(six_rows(), person="who")
 
 
-def test_a_draft_keeps_the_order_of_pandas_categories() -> None:
-    sizes = pd.CategoricalDtype(["small", "large", "huge"], ordered=True)
-    column = Schema.draft(pd.DataFrame({"x": pd.Series(["large"] * 10, dtype=sizes)}))["x"]
-    assert column.categories == ("small", "large", "huge") and column.ordered
+RESOLUTIONS = {0.5: 0.1, 0.25: 0.01, 100_000.25: 0.01, 1_000_000.125: 0.001, 1 / 3: None}
 
 
-@pytest.mark.parametrize(
-    ("values", "resolution"),
-    [
-        ([0.5, 1.0], 0.1),
-        ([0.25, 1.0], 0.01),
-        ([100_000.25, 3.5], 0.01),
-        ([1_000_000.125, 3.5], 0.001),
-        ([1 / 3, 1.0], None),
-    ],
-)
-def test_the_resolution_of_a_draft_loses_no_digit(
-    values: list[float], resolution: float | None
-) -> None:
-    assert Schema.draft(pd.DataFrame({"x": values}))["x"].resolution == resolution
+@pytest.mark.parametrize("value", RESOLUTIONS)
+def test_the_resolution_of_a_draft_loses_no_digit(value: float) -> None:
+    found = Schema.draft(pd.DataFrame({"x": [value, 3.5]}))["x"].resolution
+    assert found == RESOLUTIONS[value]
 
 
 OBJECTS = {
@@ -659,12 +578,15 @@ def test_a_draft_fits_objects(values: list[Any]) -> None:
         assert (draft["x"].kind, draft["x"].resolution) == ("datetime", "1D")
 
 
-@pytest.mark.parametrize("texts", [False, True])
-def test_a_draft_fits_dates_as_pandas_categories(texts: bool) -> None:
-    values = ["2020-01-05", "2020-01-06"]
-    series = pd.Series(values if texts else pd.to_datetime(values)).astype("category")
-    table = pd.DataFrame({"x": series})
-    Schema.draft(table).validate(table)
+def test_a_draft_fits_pandas_categories() -> None:
+    days = pd.Series(["2020-01-05", "2020-01-06"] * 10)
+    sizes = pd.CategoricalDtype(["small", "large", "huge"], ordered=True)
+    size = pd.Series(["large"] * 20, dtype=sizes)
+    texts, stamps = days.astype("category"), pd.to_datetime(days).astype("category")
+    table = pd.DataFrame({"texts": texts, "stamps": stamps, "size": size})
+    draft = Schema.draft(table)
+    draft.validate(table)
+    assert draft["size"].categories == ("small", "large", "huge") and draft["size"].ordered
 
 
 UNFIT = {
