@@ -364,9 +364,11 @@ def converted(
         raise kind_of_error(f"{what}{key} ({shown(entry.get(key))}) {said}") from None
 
 
-def _epsilons(value: Any) -> list[float | None]:
+def _epsilons(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
     found: list[float | None] = []
-    for epsilon in value if isinstance(value, list) else [value]:
+    for epsilon in value:
         if any(epsilon is off for off in OFF) or epsilon in ("off", "none"):
             found.append(None)
             continue
