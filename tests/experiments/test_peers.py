@@ -1,12 +1,17 @@
-"""Peers: the registry is whole, a job comes back, nobody stays behind, builds are whole or not."""
+"""Peers: the registry is whole, a job comes back, a failure says why."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import subprocess
 import sys
 import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +20,14 @@ import pytest
 
 from copula_shirley.experiments.datasets import Dataset
 from copula_shirley.experiments.folds import Fold
-from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
+from copula_shirley.experiments.generators import PeerError, environments, find_peer, known_peers
 from copula_shirley.experiments.generators.__main__ import main
-from copula_shirley.experiments.generators.environments import find_python
+from copula_shirley.experiments.generators.environments import (
+    MARKER,
+    environment,
+    environment_name,
+    find_python,
+)
 from copula_shirley.experiments.generators.peer import Peer, described
 from copula_shirley.experiments.generators.registry import THIS_PYTHON, entry_of, registry
 from copula_shirley.experiments.run.execute import checked
@@ -53,24 +63,16 @@ def broken(where: str, line: str) -> str:
     return re.sub(rf"(def {where}\(.*\n)", rf"\1        {line}\n", ECHO)
 
 
-def dataset_of(table: pd.DataFrame, schema: Schema, tasks: dict[str, str]) -> Dataset:
-    return Dataset("people", table, schema, tasks, schema.person)
-
-
 @pytest.fixture
 def fold(people: pd.DataFrame, people_schema: Schema) -> Fold:
-    dataset = dataset_of(people, people_schema, {"binary": "rich"})
+    dataset = Dataset("people", people, people_schema, {"binary": "rich"})
     return Fold(dataset, people_schema, people.iloc[:300], people.iloc[300:])
-
-
-# -- registry ------------------------------------------------------------------
 
 
 def test_every_peer_has_its_files_and_exact_pins() -> None:
     assert {"dpmm-mst", "dpmm-aim", "dpmm-privbayes", "datasynthesizer"} <= set(known_peers())
-    for name, description in known_peers().items():
-        entry = registry()[name]
-        assert description
+    for name, entry in registry().items():
+        assert entry.description
         assert "class Generator" in entry.adapter.read_text(encoding="utf-8")
         pins = entry.requirements.read_text(encoding="utf-8").split("\n")
         assert all(re.fullmatch(r"[\w.-]+==[\w.+!-]+", pin) for pin in pins if pin), name
@@ -78,35 +80,22 @@ def test_every_peer_has_its_files_and_exact_pins() -> None:
         assert entry.claim.format(epsilon=1.0, delta=1e-9)
 
 
-def test_a_private_peer_without_noise_is_skipped(fold: Fold) -> None:
-    with pytest.raises(Skip, match="no mode without noise"):
-        find_peer("dpmm-mst").synthesize(fold, Run("people", "MST", "dpmm-mst", epsilon=None))
-
-
-def test_unknown_names_keys_and_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(PeerError, match=r"'nobody'.*dpmm-mst"):
-        find_peer("nobody")
-    with pytest.raises(PeerError, match=r"adapter .*mine\.py' is no file"):
-        find_peer(str(tmp_path / "mine.py"))
-    (tmp_path / "mine.py").touch()
-    with pytest.raises(PeerError, match=r"requirements .*mine\.txt' is no file"):
-        find_peer(str(tmp_path / "mine.py"))
-    (tmp_path / "mine.txt").touch()
-    for wrong, says in (("takes: rows", "cells or values"), ("colour: 1", "colour"), ("7", "map")):
-        (tmp_path / "mine.yaml").write_text(wrong, encoding="utf-8")
-        with pytest.raises(PeerError, match=says):
-            find_peer(str(tmp_path / "mine.py"))
-
-
 def test_an_own_adapter_is_found_by_its_path(tmp_path: Path) -> None:
-    adapter(tmp_path)
-    entry = find_peer(str(tmp_path / "mine.py")).entry
+    own = str(tmp_path / "mine.py")
+    for name, says in (("mine.py", "adapter"), ("mine.txt", "requirements")):
+        with pytest.raises(PeerError, match=rf"{says} .*{name}' is no file"):
+            find_peer(own)
+        (tmp_path / name).touch()
+    entry = find_peer(own).entry
     assert (entry.name, entry.takes, entry.private) == ("mine", "values", True)
-    assert entry.python == THIS_PYTHON
-    assert entry.requirements == tmp_path / "mine.txt"
-    about = "takes: cells\nprivate: false\npython: 3.12\nsettings: {delta: 0.5}\n"
-    (tmp_path / "mine.yaml").write_text(about, encoding="utf-8")
-    entry = find_peer(str(tmp_path / "mine.py")).entry
+    assert (entry.python, entry.requirements) == (THIS_PYTHON, tmp_path / "mine.txt")
+    about = tmp_path / "mine.yaml"
+    for wrong, says in (("takes: rows", "cells or values"), ("colour: 1", "colour"), ("7", "map")):
+        about.write_text(wrong, encoding="utf-8")
+        with pytest.raises(PeerError, match=says):
+            find_peer(own)
+    about.write_text("takes: cells\nprivate: false\npython: 3.12\nsettings: {delta: 0.5}\n")
+    entry = find_peer(own).entry
     assert (entry.takes, entry.private, entry.python) == ("cells", False, "3.12")
     assert entry.settings == {"delta": 0.5}
 
@@ -130,32 +119,42 @@ def test_a_table_goes_there_and_comes_back(takes: str, tmp_path: Path, fold: Fol
     pd.testing.assert_frame_equal(again, made.table)
 
 
-def test_settings_of_the_run_go_before_those_of_the_registry(tmp_path: Path, fold: Fold) -> None:
-    text = broken("fit", "raise SystemExit(repr(self.about))")
+def test_what_a_driver_is_told_and_sees(
+    tmp_path: Path, fold: Fold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings of the run go before those of the registry; no path of ours leads it astray."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "elsewhere"))
+    seen = "self.about, os.environ['OMP_NUM_THREADS'], os.environ.get('PYTHONPATH')"
+    text = broken("fit", f"import os; print('x' * 10**6); raise SystemExit(repr(({seen})))")
     peer = adapter(tmp_path, text, settings={"degree": 1, "bins": 20, "delta": 0.1})
     settings = (("degree", 2), ("goal", "$binary"), ("other", "$regression"))
-    run = Run("people", "mine", "mine.py", settings=settings, epsilon=0.5)
+    run = Run("people", "mine", "mine.py", settings=settings, epsilon=0.5, threads=3)
     seed = int(run.rng("fit").integers(2**31))
     with pytest.raises(PeerError) as caught:
         peer.synthesize(fold, run)
     assert f"(0.5, 0.1, {seed}, " in str(caught.value)
-    assert "{'degree': 2, 'bins': 20, 'goal': 'rich'}" in str(caught.value)
+    told = "{'degree': 2, 'bins': 20, 'goal': 'rich'}), '3', None)"
+    assert str(caught.value).endswith(told)
 
 
-def test_one_that_is_not_private_claims_nothing(tmp_path: Path, fold: Fold) -> None:
-    run = Run("people", "mine", "mine.py", epsilon=None)
-    made = adapter(tmp_path, private=False, notes="sees all").synthesize(fold, run)
-    assert (made.privacy["claimed"], made.privacy["proved"]) == ("nothing", "nothing")
-    assert ["notes", "sees all"] in made.privacy["summary"]
+def test_one_that_is_private_is_skipped_without_noise_and_another_claims_nothing(
+    tmp_path: Path, fold: Fold
+) -> None:
+    with pytest.raises(Skip, match="no mode without noise"):
+        adapter(tmp_path).synthesize(fold, replace(RUN, epsilon=None))
+    peer, run = adapter(tmp_path, private=False, notes="sees all"), replace(RUN, epsilon=None)
+    privacy = peer.privacy(fold, run, 0.0)
+    assert (privacy["claimed"], privacy["proved"]) == ("nothing", "nothing")
+    assert ["notes", "sees all"] in privacy["summary"]
 
 
 def test_persons_are_left_out_and_the_label_says_so(tmp_path: Path, fold: Fold) -> None:
-    people = fold.dataset.table.assign(who=np.arange(400) // 2)
     schema = Schema(fold.schema.columns, person="who", max_rows=2)
-    whose = Fold(dataset_of(people, schema, {}), schema, people.iloc[:300], people.iloc[300:])
-    made = adapter(tmp_path).synthesize(whose, RUN)
-    assert list(made.table.columns) == list(schema.names)
-    assert any("person" in text for _, text in made.privacy["summary"])
+    train = fold.train.assign(who=np.arange(300) // 2)
+    whose = Fold(fold.dataset, schema, train, train)
+    peer = adapter(tmp_path)
+    assert list(peer.given(whose).columns) == list(schema.names)
+    assert any("person" in text for _, text in peer.privacy(whose, RUN, 0.0)["summary"])
 
 
 def test_the_domain_is_plain_json(people_schema: Schema) -> None:
@@ -186,32 +185,14 @@ def test_a_failure_has_the_end_of_the_log(text: str, says: str, tmp_path: Path, 
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [-1, 0.5, np.nan, 10**6, "x"])
-def test_what_is_no_cell_is_refused(value: object, tmp_path: Path, fold: Fold) -> None:
+def test_what_is_no_cell_is_refused(tmp_path: Path, fold: Fold) -> None:
     peer, rng = adapter(tmp_path, takes="cells"), np.random.default_rng(0)
     drawn = peer.given(fold)
-    with pytest.raises(PeerError, match="'age' must hold the numbers of cells"):
-        peer.taken(drawn.assign(age=value), fold.schema, rng)
+    for value in (-1, 0.5, np.nan, 10**6, "x"):
+        with pytest.raises(PeerError, match="'age' must hold the numbers of cells"):
+            peer.taken(drawn.assign(age=value), fold.schema, rng)
     with pytest.raises(PeerError, match="no column 'age'"):
         peer.taken(drawn.drop(columns="age"), fold.schema, rng)
-
-
-def test_one_that_prints_does_no_harm(
-    tmp_path: Path, fold: Fold, capfd: pytest.CaptureFixture[str]
-) -> None:
-    adapter(tmp_path, broken("fit", "print('x' * 10**6)")).synthesize(fold, RUN)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_the_driver_is_in_our_group_with_our_threads_and_no_path(
-    tmp_path: Path, fold: Fold, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "elsewhere"))
-    seen = "os.getpgid(0), os.environ['OMP_NUM_THREADS'], os.environ.get('PYTHONPATH')"
-    peer = adapter(tmp_path, broken("fit", f"import os; raise SystemExit(str(({seen})))"))
-    run = Run("people", "mine", "mine.py", threads=3)
-    with pytest.raises(PeerError, match=rf"\({os.getpgid(0)}, '3', None\)"):
-        peer.synthesize(fold, run)
 
 
 @pytest.mark.slow
@@ -223,7 +204,7 @@ def test_a_real_peer(fold: Fold) -> None:
     names = ("age", "job", "rich")
     schema = Schema(tuple(column for column in fold.schema if column.name in names))
     table = fold.dataset.table[list(names)]
-    few = Fold(dataset_of(table, schema, {}), schema, table.iloc[:300], table.iloc[300:])
+    few = Fold(fold.dataset, schema, table.iloc[:300], table.iloc[300:])
     try:
         made = Peer(entry).synthesize(few, Run("few", "DS", "datasynthesizer", folds=4))
     except PeerError as error:
@@ -236,13 +217,100 @@ def test_a_real_peer(fold: Fold) -> None:
 def test_the_command_lists_peers_and_names_what_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["peers"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert not ended.value.code
-    assert "dpmm-mst" in capsys.readouterr().out
-    monkeypatch.setattr("sys.argv", ["peers", "nobody"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code
-    assert "'nobody'" in capsys.readouterr().err
+    for words, code in (([], False), (["nobody"], True)):
+        monkeypatch.setattr("sys.argv", ["peers", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code is code
+    said = capsys.readouterr()
+    assert "dpmm-mst" in said.out
+    assert "'nobody'" in said.err
+
+
+# -- environments ------------------------------------------------------------------
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Builds of environments that install nothing; a list of what was built."""
+    made: list[Path] = []
+
+    def build(base: str, folder: Path, *_: object) -> None:
+        assert not folder.exists()
+        made.append(folder)
+        (folder / "bin").mkdir(parents=True)
+        time.sleep(0.2)
+        (folder / "bin" / "python").symlink_to(base)
+
+    monkeypatch.setattr(environments, "build", build)
+    return made
+
+
+def pins(folder: Path, text: str = "") -> Path:
+    file = folder / "some.txt"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_an_environment_is_built_once_per_pins_and_python(
+    tmp_path: Path, builds: list[Path]
+) -> None:
+    first = environment(pins(tmp_path, "a==1\n"), THIS_PYTHON, tmp_path)
+    assert first.exists()
+    assert environment(pins(tmp_path, "a==1\n"), THIS_PYTHON, tmp_path) == first
+    assert environment(pins(tmp_path, "a==2\n"), THIS_PYTHON, tmp_path) != first
+    assert len(builds) == 2
+    assert environment_name(pins(tmp_path), "3.11") != environment_name(pins(tmp_path), "3.12")
+
+
+def test_a_killed_build_is_built_again_once(tmp_path: Path, builds: list[Path]) -> None:
+    file = pins(tmp_path)
+    python = environment(file, THIS_PYTHON, tmp_path)
+    folder = python.parent.parent
+    (folder / MARKER).unlink()  # as if it had been killed before it was whole
+    (folder / "half").touch()
+    with ThreadPoolExecutor(3) as pool:
+        again = [pool.submit(environment, file, THIS_PYTHON, tmp_path) for _ in range(3)]
+        assert [future.result() for future in again] == [python] * 3
+    assert len(builds) == 2
+    assert not (folder / "half").exists()
+
+
+def test_a_python_that_does_not_run_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (("shim", "exit 127"), ("other", "echo 3.10"), ("right", "echo 2.9")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "python2.9").write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        (tmp_path / name / "python2.9").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join(str(tmp_path / n) for n in ("shim", "other")))
+    assert find_python("2.9") is None
+    with pytest.raises(PeerError, match=r"some\.txt needs Python 2\.9: no python2\.9 on the PATH"):
+        environment(pins(tmp_path), "2.9", tmp_path / "cache")
+    monkeypatch.setenv("PATH", str(tmp_path / "shim") + os.pathsep + str(tmp_path / "right"))
+    assert find_python("2.9") == str(tmp_path / "right" / "python2.9")
+    assert find_python(THIS_PYTHON) == sys.executable
+    with pytest.raises(PeerError, match=r"none\.txt' cannot be read"):
+        environment(tmp_path / "none.txt", THIS_PYTHON, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_real_build_that_was_killed_is_made_whole(tmp_path: Path) -> None:
+    file, cache = pins(tmp_path), tmp_path / "cache"
+    folder = cache / environment_name(file, THIS_PYTHON)
+    builder = get_context("spawn").Process(target=environment, args=(file, THIS_PYTHON, cache))
+    builder.start()
+    while not folder.exists():
+        assert builder.is_alive()
+        time.sleep(0.01)
+    builder.kill()  # venv goes on for a while, and holds the lock
+    builder.join()
+    assert not (folder / MARKER).exists()
+    python = environment(file, THIS_PYTHON, cache)
+    words = [python, "-c", "import pip, sys; print(sys.prefix)"]
+    assert Path(subprocess.check_output(words, text=True).strip()) == folder
+    wrong = pins(tmp_path, "no-package-has-such-a-name==1.0\n")
+    with pytest.raises(PeerError, match=r"could not be built.*no-package-has-such") as caught:
+        environment(wrong, THIS_PYTHON, cache)
+    assert "\n" not in str(caught.value)
+    assert not (cache / environment_name(wrong, THIS_PYTHON) / MARKER).exists()

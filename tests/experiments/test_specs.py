@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from copula_shirley.experiments.specs import GRIDS, Grid, GridError, Run, frozen
@@ -17,31 +18,41 @@ def grid(**changes: Any) -> Grid:
     return Grid.from_dict({**SMALL, **changes}, "small")
 
 
-def test_a_run_is_frozen_hashable_and_survives_json() -> None:
+def draw(run: Run, purpose: str) -> int:
+    return int(run.rng(purpose).integers(2**62))
+
+
+def test_a_name_follows_from_the_spec_alone() -> None:
     again = Run.from_dict(json.loads(json.dumps(RUN.to_dict())))
     assert again == RUN and hash(again) == hash(RUN) and again.id == RUN.id
-
-
-def test_names_follow_from_the_spec_alone() -> None:
-    assert RUN.id == replace(RUN).id
     others = [replace(RUN, fold=1), replace(RUN, epsilon=8.0), replace(RUN, rows=100)]
     others += [replace(RUN, settings=frozen({"degree": 3})), replace(RUN, metrics=("ks",))]
     assert len({RUN.id, *(other.id for other in others)}) == 6
-    assert RUN.id.startswith("compas-privbayes-e1-f0-s0-")
+    assert RUN.id == "compas-privbayes-e1-f0-s0-281f8ee539c5"
+
+
+def test_every_run_of_the_shipped_results_follows_from_a_grid() -> None:
+    """Their commands stand in experiments/results/README.md."""
+    file = GRIDS.parent / "results" / "results.csv.gz"
+    columns = ["experiment", "dataset", "profile", "fold", "id"]
+    shipped = pd.read_csv(file, usecols=columns).drop_duplicates()
+    names: set[str] = set()
+    for (name, dataset, profile), some in shipped.groupby(["experiment", "dataset", "profile"]):
+        folds = tuple(some["fold"].unique().tolist())
+        settings = {"datasets": (dataset,), "profile": profile, "only_folds": folds}
+        names |= {run.id for run in replace(Grid.read(name), **settings).runs()}
+    assert shipped["id"].nunique() == 440
+    assert set(shipped["id"]) <= names
 
 
 def test_all_generators_get_the_same_folds_and_scores_and_their_own_noise() -> None:
     other = replace(RUN, generator="other", use="uniform", settings=(), epsilon=0.1)
     for purpose in ("rows", "folds", "score"):
-        assert RUN.rng(purpose).integers(2**62) == other.rng(purpose).integers(2**62)
-    assert RUN.rng("fit").integers(2**62) != other.rng("fit").integers(2**62)
-    assert RUN.rng("fit").integers(2**62) != replace(RUN, seed=1).rng("fit").integers(2**62)
-    assert RUN.rng("folds").integers(2**62) == replace(RUN, fold=3).rng("folds").integers(2**62)
-
-
-def test_a_label_or_the_metrics_change_no_noise() -> None:
+        assert draw(RUN, purpose) == draw(other, purpose)
+    assert draw(RUN, "folds") == draw(replace(RUN, fold=3), "folds")
+    assert len({draw(run, "fit") for run in (RUN, other, replace(RUN, seed=1))}) == 3
     renamed = replace(RUN, generator="mine", metrics=("ks",), profile="thesis", threads=2)
-    assert RUN.rng("fit").integers(2**62) == renamed.rng("fit").integers(2**62)
+    assert draw(RUN, "fit") == draw(renamed, "fit")
 
 
 def test_a_grid_is_the_product_of_its_axes() -> None:
@@ -49,6 +60,12 @@ def test_a_grid_is_the_product_of_its_axes() -> None:
     assert len(runs) == len(set(runs)) == 3 * 3 * 2
     assert {run.epsilon for run in runs} == {None, 1.0, 0.1}
     assert [run.fold for run in runs[:6]] == [0, 0, 0, 1, 1, 1]
+    # another generator changes nobody else's run
+    more = grid(folds=2, generators={"real": None, "uniform": None}).runs()
+    assert set(grid(folds=2).runs()) < set(more)
+    quick = {**SMALL, "quick": {"only_folds": [0]}}
+    assert len(Grid.from_dict(quick, "x").runs()) == 5
+    assert len(Grid.from_dict(quick, "x", "quick").runs()) == 1
 
 
 def test_entries_with_their_own_epsilons_data_sets_and_variants() -> None:
@@ -57,26 +74,16 @@ def test_entries_with_their_own_epsilons_data_sets_and_variants() -> None:
         "PB": {"use": "privbayes", "vary": {"degree": [1, 2], "bins": [8]}, "datasets": ["made"]},
     }
     runs = grid(datasets=["made", "compas"], generators=entries, folds=2, epsilons=[1]).runs()
-    names = {(run.dataset, run.generator, run.variant, run.epsilon) for run in runs}
-    assert names == {
+    assert {(run.dataset, run.generator, run.variant, run.epsilon) for run in runs} == {
         ("made", "real", "", None),
         ("compas", "real", "", None),
         ("made", "PB", "degree 1, bins 8", 1.0),
         ("made", "PB", "degree 2, bins 8", 1.0),
     }
-    assert dict(runs[0].settings) in ({}, {"degree": 1, "bins": 8})
-
-
-def test_adding_a_generator_changes_nobody_elses_run() -> None:
-    before = grid(folds=2).runs()
-    after = grid(folds=2, generators={"real": None, "uniform": None}).runs()
-    assert set(before) < set(after)
-
-
-def test_a_quick_size_is_the_grid_with_some_changes() -> None:
-    entry = {**SMALL, "folds": 5, "quick": {"only_folds": [0]}}
-    assert len(Grid.from_dict(entry, "x").runs()) == 5
-    assert len(Grid.from_dict(entry, "x", "quick").runs()) == 1
+    assert {run.settings for run in runs if run.use == "privbayes"} == {
+        (("bins", 8), ("degree", 1)),
+        (("bins", 8), ("degree", 2)),
+    }
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in GRIDS.glob("*.yaml")))
@@ -126,13 +133,13 @@ def test_what_a_grid_cannot_say(changes: dict[str, Any], message: str) -> None:
 
 
 def test_files_that_are_no_grid(tmp_path: Path) -> None:
-    with pytest.raises(GridError, match=r"must be a \.yaml file or one of encoders"):
-        Grid.read("nothing")
-    with pytest.raises(GridError, match=r"config .*none\.yaml' does not exist"):
-        Grid.read(tmp_path / "none.yaml")
-    (tmp_path / "list.yaml").write_text("- a\n- b\n", encoding="utf-8")
-    with pytest.raises(GridError, match="must be a mapping"):
-        Grid.read(tmp_path / "list.yaml")
-    (tmp_path / "bad.yaml").write_text("a: [", encoding="utf-8")
-    with pytest.raises(GridError, match="not readable as YAML"):
-        Grid.read(tmp_path / "bad.yaml")
+    for name, text in (("list.yaml", "- a\n- b\n"), ("bad.yaml", "a: [")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for config, message in (
+        ("nothing", r"must be a \.yaml file or one of encoders"),
+        (tmp_path / "none.yaml", r"config .*none\.yaml' does not exist"),
+        (tmp_path / "list.yaml", "must be a mapping"),
+        (tmp_path / "bad.yaml", "not readable as YAML"),
+    ):
+        with pytest.raises(GridError, match=message):
+            Grid.read(config)
