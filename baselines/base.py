@@ -59,11 +59,15 @@ class Baseline(Generator):
 
     exact_noise: ClassVar[bool] = True
 
+    #: Budget of the whole release; None for no noise.
     epsilon: float | None = 1.0
     _: KW_ONLY
+    #: Discrete noise on counts; "laplace" and "geometric" are the same.
     mechanism: Literal["laplace", "geometric", "gaussian"] = "laplace"
     neighbours: NeighbourName = "replace-one"
+    #: What to do with values outside the schema.
     on_unknown: OnUnknown = "refuse"
+    #: A seed makes noise and rows repeatable: for experiments only.
     random_state: RandomState = None
     #: Cells of the columns; set by a fit.
     _grid: Grid = field(init=False)

@@ -44,27 +44,6 @@ MOST_CELLS = 10_000_000
 class PrivBayes(Baseline):
     """Bayesian network with noisy structure and noisy tables.
 
-    Parameters
-    ----------
-    epsilon : float or None
-    degree : int or None
-        Most parents of a column. None: as many as ``theta`` allows.
-    theta : float
-        With ``degree=None``, parents are added while the average cell of the noisy table holds at
-        least theta times its noise (theta-usefulness).
-    score : {"R", "mutual-information"}
-        How well parents tell a child: the distance of their joint distribution to independence, or
-        mutual information (replace-one neighbours only).
-    network_share : float
-        Share of epsilon for the choice of the network.
-    bins : int
-        Cells of a numeric column with more values than this.
-    mechanism : {"geometric", "laplace"}
-    neighbours, on_unknown, random_state
-        As for every generator.
-
-    Notes
-    -----
     Departs from the paper: noisy counts are projected onto non-negative tables with the right total
     instead of being clipped and scaled, which would drown large tables in positive noise; and
     tables are made consistent on the columns that they share. Both are post-processing.
@@ -73,10 +52,17 @@ class PrivBayes(Baseline):
     name: ClassVar[str] = "privbayes"
 
     mechanism: Literal["laplace", "geometric"] = "geometric"
+    #: Most parents of a column; None: as many as ``theta`` allows.
     degree: int | None = 3
+    #: With ``degree=None``, parents are added while the average cell of the noisy table holds at
+    #: least theta times its noise (theta-usefulness).
     theta: float = 4.0
+    #: How well parents tell a child: the distance of their joint distribution to independence, or
+    #: mutual information (replace-one neighbours only).
     score: Literal["R", "mutual-information"] = "R"
+    #: Share of epsilon for the choice of the network.
     network_share: float = 0.3
+    #: Cells of a numeric column with more values than this.
     bins: int = 16
 
     # -- settings ------------------------------------------------------------------
@@ -131,17 +117,16 @@ class PrivBayes(Baseline):
         """The number of rows, the network, then the tables; all else is post-processing."""
         left = yield from self._ask_size()
         tables_share = left * (1 - self.network_share)
-        network = yield from self._grow(
-            left * self.network_share, tables_share, self._score_reach(ledger), rng, progress
-        )
+        reach, most = self._score_reach(ledger), self._most_cells(tables_share)
+        network = yield from self._grow(left * self.network_share, reach, most, rng, progress)
         progress("tables", 0.8)
         return (yield from self._measure(network, tables_share))
 
     def _grow(
         self,
         share: float,
-        tables_share: float,
         reach: float,
+        most_cells: float,
         rng: np.random.Generator,
         progress: Progress,
     ) -> Queries[list[tuple[str, tuple[str, ...]]]]:
@@ -156,7 +141,7 @@ class PrivBayes(Baseline):
                 (child, parents)
                 for child in names
                 if child not in chosen
-                for parents in self._parent_sets(child, chosen, tables_share)
+                for parents in self._parent_sets(child, chosen, most_cells)
             ]
             scores = Scores(tuple(candidates), self._grid.sizes, self.score, reach)
             query = Best("network", [scores], share / (len(names) - 1), what=f"choice {step}")
@@ -175,13 +160,11 @@ class PrivBayes(Baseline):
             return score_sensitivity(self.score, "replace-one", self._public_rows)
         return score_sensitivity(self.score, "add-remove") * ledger.sensitivity().l1
 
-    def _parent_sets(
-        self, child: str, chosen: list[str], tables_share: float
-    ) -> list[tuple[str, ...]]:
+    def _parent_sets(self, child: str, chosen: list[str], most: float) -> list[tuple[str, ...]]:
         """Parent sets to consider: public, as they depend on sizes and on the choices so far."""
         if self.degree is not None:
             return list(combinations(chosen, min(self.degree, len(chosen))))
-        return _maximal_sets(child, chosen, self._grid.sizes, self._most_cells(tables_share))
+        return _maximal_sets(child, chosen, self._grid.sizes, most)
 
     def _most_cells(self, tables_share: float) -> float:
         """Largest theta-useful table: n * epsilon2 / (2 * d * theta) cells (paper, 4.3)."""
@@ -202,14 +185,14 @@ class PrivBayes(Baseline):
         """
         columns = [(*parents, child) for child, parents in network]
         paid = [
-            i
+            mine
             for i, mine in enumerate(columns)
             if not any(set(mine) <= set(other) for other in columns[i + 1 :])
         ]
         noisy: list[Joint] = []
-        for i in paid:
-            counts = yield from self._ask_cells("table", columns[i], share / len(paid))
-            noisy.append(Joint(columns[i], counts.astype(float)))
+        for mine in paid:
+            counts = yield from self._ask_cells("table", mine, share / len(paid))
+            noisy.append(Joint(mine, counts.astype(float)))
         joints = consistent(noisy, self._public_rows)
         whole = [next(j for j in joints if set(mine) <= set(j.columns)) for mine in columns]
         return [joint.sum_to(mine) for joint, mine in zip(whole, columns, strict=True)]

@@ -53,33 +53,19 @@ MOST_CONCORDANT = 10_000_000
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPCopula(MarginBaseline):
-    """Gaussian copula with noisy margins and noisy correlations.
-
-    Parameters
-    ----------
-    epsilon : float or None
-    variant : {"kendall", "mle"}
-        "kendall": Kendall's tau-a of every pair, with noise. "mle": correlations of disjoint blocks
-        of rows, averaged, with noise.
-    margin_share : float
-        Share of epsilon for the margins.
-    margins : {"plain", "efpa"}
-        Noisy counts, or counts smoothed by EFPA (Acs et al. 2012).
-    mechanism : {"laplace", "geometric"}
-        Discrete Laplace noise either way; the two names mean the same.
-    blocks : int, optional
-        Number of blocks of the MLE variant; by default as many as the paper asks for, but with at
-        least 20 rows each.
-    neighbours, on_unknown, random_state
-        As for every generator.
-    """
+    """Gaussian copula with noisy margins and noisy correlations."""
 
     name: ClassVar[str] = "dp-copula"
 
     mechanism: Literal["laplace", "geometric"] = "laplace"
+    #: "kendall": Kendall's tau-a of every pair, with noise. "mle": correlations of disjoint blocks
+    #: of rows, averaged, with noise.
     variant: Literal["kendall", "mle"] = "kendall"
+    #: Share of epsilon for the margins.
     margin_share: float = 0.5
+    #: Noisy counts, or counts smoothed by EFPA (Acs et al. 2012).
     margins: Literal["plain", "efpa"] = "plain"
+    #: Of the MLE variant; by default as many as the paper asks for, but with 20 rows or more each.
     blocks: int | None = None
 
     def _check_settings(self, schema: Schema) -> None:

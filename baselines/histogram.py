@@ -23,21 +23,6 @@ from copula_shirley.schema.schema import Schema
 class DPHistogram(MarginBaseline):
     """Independent noisy margins on the declared domain.
 
-    Parameters
-    ----------
-    epsilon : float or None
-        Budget of the whole release; None for no noise.
-    mechanism : {"laplace", "geometric", "gaussian"}
-        Discrete noise on counts; "laplace" and "geometric" are the same.
-    delta : float
-        Spent by the Gaussian mechanism only, whose costs add up in zCDP.
-    accounting : {"honest", "thesis"}
-        "honest" shares epsilon between the columns. "thesis" spends all of it on each, which costs
-        as many times epsilon as there are columns: the ledger claims epsilon and proves the
-        multiple.
-    neighbours, on_unknown, random_state
-        As for every generator.
-
     Examples
     --------
     >>> import pandas as pd
@@ -50,7 +35,10 @@ class DPHistogram(MarginBaseline):
 
     name: ClassVar[str] = "dp-histogram"
 
+    #: Spent by the Gaussian mechanism only, whose costs add up in zCDP.
     delta: float = 1e-3
+    #: "honest" shares epsilon between the columns. "thesis" spends all of it on each, which costs
+    #: it as many times as there are columns: the ledger claims epsilon and proves the multiple.
     accounting: Literal["honest", "thesis"] = "honest"
 
     def _delta(self) -> float:

@@ -77,37 +77,6 @@ class _State(msgspec.Struct):
 class CopulaShirley(Generator):
     """Vine copula generator of the thesis, under its true label.
 
-    Parameters
-    ----------
-    epsilon : float or None
-        The thesis' privacy parameter; None switches the noise off (the thesis writes 0), and with
-        it the split of the rows.
-    encoder : {"woe", "glmm", "ordinal", "onehot"}
-        How nominal columns become numbers.
-    target : str, optional
-        The column that the supervised encoders (woe, glmm) look at.
-    mechanism : {"laplace", "geometric", "gaussian"}
-    delta : float
-        Spent by the Gaussian mechanism only.
-    split : float
-        Share of the histogram rows; the other rows fit the vine.
-    encoder_share : float
-        Share of all rows that is set aside for a supervised encoder.
-    truncation : int, "auto" or None
-        Number of trees, chosen by mBICV, or all.
-    accounting : {"thesis", "honest"}
-        "thesis": epsilon for every column, bins from the data. "honest": epsilon divided by the
-        columns, bins from the schema, and a person with several rows is protected as one.
-    families, criterion, tree_criterion, threads
-        Of the vine, see ``VineSettings``.
-    discrete : bool
-        Tell the vine which columns are discrete; the thesis does not.
-    neighbours : {"replace-one", "add-remove"}
-    on_unknown : {"refuse", "clip"}
-        What to do with values outside the schema.
-    random_state : None, int or numpy Generator
-        A seed makes noise and rows repeatable: for experiments only.
-
     Examples
     --------
     >>> import pandas as pd
@@ -124,23 +93,37 @@ class CopulaShirley(Generator):
     name: ClassVar[str] = "copula-shirley"
     provable: ClassVar[bool] = False  # fault (b)
 
+    #: The thesis' privacy parameter; None switches the noise off (the thesis writes 0), and with it
+    #: the split of the rows.
     epsilon: float | None = 1.0
     _: KW_ONLY
+    #: How nominal columns become numbers.
     encoder: encoders.EncoderName = "woe"
+    #: The column that the supervised encoders (woe, glmm) look at.
     target: str | None = None
     mechanism: Literal["laplace", "geometric", "gaussian"] = "laplace"
+    #: Spent by the Gaussian mechanism only.
     delta: float = 1e-3
+    #: Share of the histogram rows; the other rows fit the vine.
     split: float = 0.5
+    #: Share of all rows that is set aside for a supervised encoder.
     encoder_share: float = 0.2
+    #: Number of trees; "auto": chosen by mBICV; None: all.
     truncation: Truncation = 2
+    #: "thesis": epsilon for every column, bins from the data. "honest": epsilon divided by the
+    #: columns, bins from the schema, and a person with several rows is protected as one.
     accounting: Literal["thesis", "honest"] = "thesis"
+    #: Of the vine, as the next three: see ``VineSettings``.
     families: str | Sequence[str] = "all"
     criterion: str = "aic"
     tree_criterion: str = "rho"
     threads: int | None = None
+    #: Tell the vine which columns are discrete; the thesis does not.
     discrete: bool = False
     neighbours: NeighbourName = "replace-one"
+    #: What to do with values outside the schema.
     on_unknown: OnUnknown = "refuse"
+    #: A seed makes noise and rows repeatable: for experiments only.
     random_state: RandomState = None
 
     # -- settings and ledger -----------------------------------------------------

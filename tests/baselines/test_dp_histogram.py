@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 from tables import whole_numbers
 
 from copula_shirley import Column, Schema, SettingError
-from copula_shirley.baselines import DPHistogram, Uniform
+from copula_shirley.baselines import DPHistogram
 from copula_shirley.evaluation import kolmogorov_smirnov
 from copula_shirley.privacy.noise import MECHANISMS
 
@@ -74,10 +72,6 @@ def test_accounting(mechanism: str) -> None:
     assert 1.5 < ledger.proved.epsilon <= most * (1 + 1e-9)
 
 
-def test_a_drafted_schema_loses_the_proof() -> None:
-    assert DPHistogram(1.0, random_state=0).fit(TABLE).ledger_.proved is None
-
-
 def test_without_noise_margins_survive_and_dependence_does_not() -> None:
     table = pd.concat([TABLE] * 20, ignore_index=True).assign(y=lambda t: t["x"])
     synthetic = DPHistogram(None, random_state=0).fit(table, SCHEMA).sample(4000)
@@ -89,28 +83,6 @@ def test_the_number_of_rows_is_exact_only_where_it_is_public() -> None:
     assert DPHistogram(1.0, random_state=0).fit(TABLE, SCHEMA).n_rows_ == 200
     models = (DPHistogram(1.0, neighbours="add-remove", random_state=s) for s in range(10))
     assert len({model.fit(TABLE, SCHEMA).n_rows_ for model in models}) > 5
-
-
-def test_dtypes_do_not_betray_a_missing_value() -> None:
-    columns = (
-        Column("i", "integer", minimum=0, maximum=3),
-        Column("b", "boolean"),
-        Column("f", "continuous", minimum=0, maximum=9),
-        Column("k", "categorical", categories=(1, 2, 3)),
-        Column("t", "categorical", categories=("p", "q")),
-        Column("d", "datetime", minimum="2020-01-01", maximum="2020-01-09"),
-    )
-    schema = Schema(tuple(replace(column, missing=True) for column in columns))
-    date = pd.Timestamp("2020-01-02")
-    whole = {"i": [1, 2], "b": [True, False], "f": [1, 2], "k": [1, 2], "t": ["p"] * 2, "d": date}
-    gaps = {**whole, "i": [1, None], "b": [True, None], "f": [1.5, 2], "k": [1, None]}
-    none = dict.fromkeys(whole, [np.nan] * 2)
-    tables = [pd.DataFrame(data, index=range(2)) for data in (whole, gaps, none)]
-    for kind in (DPHistogram, Uniform):
-        drawn = [kind(random_state=0).fit(t, schema).sample(100) for t in tables]
-        assert drawn[0].dtypes.equals(drawn[1].dtypes) and drawn[0].dtypes.equals(drawn[2].dtypes)
-        schema.validate(drawn[2])
-        assert drawn[2].notna().any().all()
 
 
 @pytest.mark.parametrize(
