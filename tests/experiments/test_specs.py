@@ -38,7 +38,7 @@ def test_every_run_of_the_shipped_results_follows_from_a_grid() -> None:
     shipped = pd.read_csv(file, usecols=columns).drop_duplicates()
     names: set[str] = set()
     for (name, dataset, profile), some in shipped.groupby(["experiment", "dataset", "profile"]):
-        folds = tuple(some["fold"].unique().tolist())
+        folds = tuple(map(int, some["fold"].unique()))
         settings = {"datasets": (dataset,), "profile": profile, "only_folds": folds}
         names |= {run.id for run in replace(Grid.read(name), **settings).runs()}
     assert shipped["id"].nunique() == 440
