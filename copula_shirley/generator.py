@@ -80,17 +80,7 @@ class Rebuilt:
 
 
 class Generator(Settings, ABC):
-    """Base of all generators; a subclass writes the abstract methods.
-
-    Attributes
-    ----------
-    ledger_ : Ledger
-        What the fit spent and what it used unprotected.
-    schema_ : Schema
-        The domain on which rows are drawn.
-    n_rows_ : int
-        Number of rows of the training table, the default size of a sample.
-    """
+    """Base of all generators; a subclass writes the abstract methods."""
 
     #: Name on the command line and in saved files.
     name: ClassVar[str]
@@ -102,8 +92,11 @@ class Generator(Settings, ABC):
     exact_noise: ClassVar[bool] = False
     #: Who answers questions about the rows; audits put one in its place that also takes notes.
     curator_class: type[Curator] = Curator
+    #: What the fit spent and what it used unprotected.
     ledger_: Ledger
+    #: The domain on which rows are drawn.
     schema_: Schema
+    #: Number of rows of the training table, the default size of a sample.
     n_rows_: int
     #: Set by subclasses in ``__init__``.
     on_unknown: Any
@@ -523,14 +516,7 @@ class Generator(Settings, ABC):
 
 
 def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
-    """Read a fitted model that ``save`` wrote.
-
-    Parameters
-    ----------
-    path : str or Path
-    kind : type, optional
-        The class of the model, where it is not installed as an entry point.
-    """
+    """Read a fitted model that ``save`` wrote; of ``kind``, where no entry point names it."""
     header, arrays = artefact.read(path)
     check_digest(path)
     return restored(path, header, arrays, kind)
@@ -589,10 +575,7 @@ def _checked(
 
 @cache
 def generators() -> dict[str, EntryPoint]:
-    """Entry points of all installed generators, by name.
-
-    Looked up once: the files of every installed package are read for it.
-    """
+    """Entry points of all installed generators, by name; the files of every package are read."""
     return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
 
 

@@ -8,7 +8,8 @@ with the input is a ``ShirleyError``. Files are written whole or not at all.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,10 +21,10 @@ from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.files.model_file import atomic_path
 from copula_shirley.generator import Generator, Progress, RandomState, load, silent
 from copula_shirley.privacy.card import Card
-from copula_shirley.publish.outputs import check_apart, with_cards, written_with_cards
+from copula_shirley.publish.outputs import Files, check_apart, with_cards, written_with_cards
 from copula_shirley.publish.pages import write_page
 from copula_shirley.publish.releases import ReleaseLedger, Reservation
-from copula_shirley.publish.verify import verify_file as verify
+from copula_shirley.publish.verify import verify_file
 from copula_shirley.registry import make_generator
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, write_table
@@ -31,20 +32,7 @@ from copula_shirley.schema.conditions import given_from_texts
 from copula_shirley.schema.draft import draft_notes
 from copula_shirley.schema.schema import Schema
 
-__all__ = [
-    "Done",
-    "Order",
-    "Output",
-    "draft",
-    "fit",
-    "inspect",
-    "plan",
-    "sample",
-    "synthesize",
-    "synthesize_table",
-    "verify",
-]
-
+verify = verify_file
 DEFAULT_MODEL = "private-vine"
 
 
@@ -89,15 +77,14 @@ class Output:
     #: A quote before texts of a CSV file that a spreadsheet would run.
     escape_formulas: bool = False
 
-    @property
-    def files(self) -> list[Path]:
-        """The results: table or model first."""
-        return [self.path] if self.model is None else [self.path, self.model]
-
-    def check_apart(self, inputs: Sequence[Path]) -> None:
-        """Refuse to write over what is read, or two results into one file."""
+    @contextmanager
+    def written(self, inputs: Sequence[Path]) -> Iterator[Files]:
+        """Give places to write to; refuse to write over what is read, or two results into one."""
+        outputs = [self.path] if self.model is None else [self.path, self.model]
         key = [] if self.sign is None else [self.sign]
-        check_apart([*inputs, *key], with_cards(self.files, not self.card, self.sign))
+        check_apart([*inputs, *key], with_cards(outputs, not self.card, self.sign))
+        with written_with_cards(outputs, not self.card, self.sign) as files:
+            yield files
 
 
 @dataclass(frozen=True)
@@ -141,8 +128,7 @@ def plan(schema: Path | Schema, rows: int, generator: Generator) -> Any:
 
 def fit(order: Order, output: Output, progress: Progress = silent) -> Done:
     """Fit a generator and save it; spends what its settings say."""
-    output.check_apart(order.inputs)
-    with written_with_cards(output.files, not output.card, output.sign) as files:
+    with output.written(order.inputs) as files:
         done = fitted(order, output.path.name, progress)
         card = done.generator.card()
         done.generator.save(files.paths[0], card)
@@ -162,11 +148,10 @@ def sample(
 ) -> Done:
     """Draw rows from a saved model; that costs no privacy, as often as one likes."""
     check_extension(output.path)
-    output.check_apart([model])
-    generator = load(model)
-    done = Done(generator, why_unproved(generator))
-    check_proved(done.unproved, accept_unproved)
-    with written_with_cards(output.files, not output.card, output.sign) as files:
+    with output.written([model]) as files:
+        generator = load(model)
+        done = Done(generator, why_unproved(generator))
+        check_proved(done.unproved, accept_unproved)
         _draw(generator, rows, files.paths[0], output, given, random_state, progress)
         files.add_cards(generator.card(), given)
     return replace(done, notes=formula_notes(generator, output))
@@ -184,10 +169,9 @@ def synthesize(
     check_extension(output.path)
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
-    output.check_apart(order.inputs)
     if given and order.declared is not None:  # what can be wrong shows before the fit
         given_from_texts(given, order.declared)
-    with written_with_cards(output.files, not output.card, output.sign) as files:
+    with output.written(order.inputs) as files:
         done = fitted(order, output.path.name, progress)
         card = done.generator.card()
         if output.model is not None:
@@ -210,10 +194,7 @@ def synthesize_table(
 
 @overload
 def synthesize_table(
-    table: pd.DataFrame,
-    schema: Schema | None = None,
-    epsilon: float | None = 1.0,
-    **options: Any,
+    table: pd.DataFrame, schema: Schema | None = None, epsilon: float | None = 1.0, **options: Any
 ) -> pd.DataFrame: ...
 
 

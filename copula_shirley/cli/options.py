@@ -16,7 +16,7 @@ from copula_shirley.generator import Generator
 from copula_shirley.registry import make_generator
 
 #: Settings that have an option of their own, which --set would be lost to.
-OWN_OPTIONS = {"epsilon": "--epsilon", "random_state": "--seed", "random-state": "--seed"}
+OWN_OPTIONS = {"epsilon": "--epsilon", "random_state": "--seed"}
 DATA, PRIVACY, OUTPUT, METHOD = "Data", "Privacy", "Output", "Method"
 
 
@@ -177,10 +177,11 @@ def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
     """
     found = {}
     for text in texts or ():
-        name, value = assignment("--set", text)
+        given, value = assignment("--set", text)
+        name = given.replace("-", "_")
         if name in OWN_OPTIONS:
             raise SettingError(f"--set ({text!r}) must be given as {OWN_OPTIONS[name]}")
-        found[name.replace("-", "_")] = None if value.lower() == "none" else load_yaml(value)
+        found[name] = None if value.lower() == "none" else load_yaml(value)
     return found
 
 
