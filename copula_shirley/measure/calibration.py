@@ -25,16 +25,10 @@ class Price:
 
 
 class Calibration:
-    """How much noise a share of the budget allows.
+    """How much noise a share of the budget allows, for this sensitivity of one histogram.
 
-    Parameters
-    ----------
-    budget : Budget or None
-        Without one there is no noise. With a delta costs are in rho, else in epsilon.
-    unit : Sensitivity
-        Of one histogram.
-    failure_probability : float
-        The part of delta that is set aside for discoveries.
+    Without a budget there is no noise; with a delta costs are in rho, else in epsilon.
+    ``failure_probability`` is the part of delta that is set aside for discoveries.
     """
 
     def __init__(
@@ -50,11 +44,9 @@ class Calibration:
 
     @property
     def gaussian(self) -> bool:
-        """Whether noise is Gaussian, and not Laplace."""
         return self.zcdp
 
     def price(self, query: Query) -> Price:
-        """What a query is charged."""
         mechanism = "discrete gaussian" if self.gaussian else "discrete laplace"
         if isinstance(query, Choice | Best):
             mechanism = "exponential"
@@ -83,7 +75,6 @@ class Calibration:
         return reach.l2 * math.sqrt(count / (2 * cost)) if self.zcdp else reach.l1 * count / cost
 
     def sigma(self, share: float, count: int, *, distances: bool = False) -> float:
-        """Standard deviation of the noise of ``scale``."""
         return self.deviation(self.scale(share, count, distances=distances))
 
     def deviation(self, scale: float) -> float:

@@ -53,20 +53,8 @@ from copula_shirley.rows.rows import ABSENT, LabelMap
 class Curator:
     """Answers queries about the rows and writes the transcript; nothing else sees rows.
 
-    Parameters
-    ----------
-    rows : Rows
-        Who holds the rows; for statistics, in memory.
-    ledger : Ledger
-        Charged before rows are looked at, and told where the noise comes from.
-    source : NoiseSource or None
-        None where the budget is None, and then only.
-    calibration : Calibration, optional
-        By default that of the ledger's budget.
-    transcript : Transcript, optional
-        An earlier one, which goes on here.
-    part : str
-        The name in the ledger of these rows.
+    The ledger is charged before rows are looked at, and told where the noise comes from. The source
+    is None where the budget is, and then only. ``part`` is the ledger's name of these rows.
     """
 
     def __init__(

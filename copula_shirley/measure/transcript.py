@@ -54,7 +54,6 @@ class Transcript:
     queries: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, query: Query, answer: Answer) -> None:
-        """Keep an answer, and what was asked in words."""
         about = {
             "kind": type(query).__name__,
             "stage": query.stage,
@@ -67,7 +66,6 @@ class Transcript:
         self.answers.append(answer)
 
     def state(self) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
-        """The transcript as JSON values and arrays."""
         arrays = {
             f"answer_{i}_{j}": values
             for i, answer in enumerate(self.answers)
@@ -113,7 +111,6 @@ class Answerer(Protocol):
 
 
 def run(asking: Queries[T], answerer: Answerer) -> T:
-    """Drive an algorithm with answers."""
     try:
         query = next(asking)
         while True:
@@ -173,7 +170,6 @@ class Replay:
             )
 
     def check_end(self) -> None:
-        """Refuse answers that nobody asked for."""
         if self.position < len(self.transcript.answers):
             raise ArtefactError("the transcript goes on after the model is complete")
 

@@ -122,7 +122,6 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ArtefactError(f"the card is not readable: {error}") from None
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as plain JSON values."""
         found: dict[str, Any] = msgspec.to_builtins(self, order="sorted")
         return found
 
@@ -177,7 +176,6 @@ def _as_drafted(column: Column) -> bool:
 
 
 def _derived(ledger: Ledger, name: str) -> dict[str, Any]:
-    """The entries of a card that follow from the ledger of the generator ``name``."""
     return {
         "randomness": randomness_of(ledger),
         "meaning": meaning_of(ledger),
@@ -205,7 +203,6 @@ def domain_warnings(schema: Schema, rows: int) -> list[str]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a fit depends on."""
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 

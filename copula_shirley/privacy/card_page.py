@@ -27,7 +27,7 @@ TEMPLATE, STYLE = "card.html.jinja", "card.css"
 PROVENANCES = {
     "declared": "known beforehand, as the curator says",
     "drafted": "read off the rows, a fact about them that nothing protects",
-    "bought": "read off noisy counts that the budget paid for",
+    "measured": "read off noisy counts that the budget paid for",
 }
 MOODS = {"proved": "good", "proved, but not for release": "warn", "nothing proved": "bad"}
 #: Before and after the digest at the end of a page.
@@ -63,7 +63,7 @@ def page_of(card: Card, file: Mapping[str, str] | None = None, made: str | None 
             unprotected=ledger.grouped_unprotected(),
             randomness=randomness,
             provenances=PROVENANCES,
-            seen={"bought" if d == "private" else d for d in domains},
+            seen={"measured" if d == "private" else d for d in domains},
             percent=percent,
             style=Markup((HERE / STYLE).read_text(encoding="utf-8")),
             template_id=template_id(),

@@ -39,7 +39,6 @@ class Words(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def words_of(ledger: Ledger, name: str) -> Words:
-    """The words of a ledger of the generator of this name."""
     return Words(_verdict(ledger), _headline(ledger), _warnings(ledger, name), _person(ledger))
 
 

@@ -45,12 +45,8 @@ class _Gaussian(GaussianAnalytic):
 class DiffprivlibNoise(NoiseSource):
     """Laplace, geometric and Gaussian noise of diffprivlib.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator or None
-        None draws from the operating system; a generator makes the noise repeatable.
-    geometric : bool
-        Laplace noise is the discrete one, of the geometric mechanism.
+    Without a generator it is drawn from the operating system. With ``geometric`` Laplace noise is
+    the discrete one, of the geometric mechanism.
 
     Examples
     --------

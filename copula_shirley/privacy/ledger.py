@@ -230,7 +230,6 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         return self._record(Spend(stage, what, mechanism, 0.0, float(delta), rows, float(rho)))
 
     def _record(self, spend: Spend) -> Spend:
-        """Append a spend if the total stays within the budget."""
         self._check_rows(spend.rows)
         what = f"{spend.stage} of {spend.what}"
         if self.budget is None:
@@ -304,7 +303,6 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         return self._cost(ALL_ROWS).delta if self.zcdp else 0.0
 
     def _cost(self, rows: str) -> Total:
-        """Cost of the spends on some rows, and on their parts."""
         own = [s for s in self.spends if s.rows == rows]
         splits = [split for split in self.partitions if split.whole == rows]
         parts = [[self._cost(part) for part in split.parts] for split in splits]

@@ -51,14 +51,8 @@ def most_true_positives(
 ) -> float:
     """The largest true-positive rate of any attacker at a false-positive rate.
 
-    Parameters
-    ----------
-    false_positives : float
-        In [0, 1].
-    epsilon, delta : float
-        The guarantee.
-    rho, failing : float
-        Of zCDP, if the same release is also rho-zCDP but for an event of chance ``failing``.
+    The guarantee is (epsilon, delta), and rho-zCDP but for an event of chance ``failing``, if rho
+    is above 0.
 
     Examples
     --------

@@ -103,7 +103,6 @@ class NoiseSource(ABC):
 
 
 def check_scale(scale: float) -> None:
-    """Refuse a scale of noise that no source draws well."""
     if not 0 < scale <= LARGEST_SCALE:
         raise SettingError(f"noise scale ({scale!r}) must be in (0, {LARGEST_SCALE:g}]")
 
@@ -132,7 +131,6 @@ class SecureNoise(NoiseSource):
 
 @lru_cache(256)
 def _opendp(kind: str, scale: float) -> Any:
-    """A mechanism of OpenDP."""
     import opendp.prelude as dp  # noqa: PLC0415  (slow to import, and only releases need it)
 
     check_scale(scale)

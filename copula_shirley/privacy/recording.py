@@ -142,7 +142,6 @@ class Recorder(NoiseSource):
     def _told(
         self, kind: str, true: Any, scale: float, draw: Callable[[], Any], least: int | None = None
     ) -> Any:
-        """Note a draw, and give back its answer."""
         self.recording.read(self.ledger)
         counts = isinstance(true, np.ndarray)
         private = np.array(true, dtype=float) if counts else list(true)

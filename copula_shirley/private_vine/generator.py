@@ -319,7 +319,6 @@ class PrivateVine(Generator):
     # -- for people --------------------------------------------------------------------
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The vine's edges, and what was measured with which noise."""
         self._check_fitted()
         return {"Vine": self._edges(), "Measured": self._measured()}
 
@@ -362,7 +361,6 @@ class PrivateVine(Generator):
         return pd.DataFrame(lines)
 
     def plot(self, path: str | Path) -> None:
-        """Draw the trees of the vine."""
         self._check_fitted()
         trees: dict[int, list[DrawnEdge]] = {}
         for tree, edge in self._sorted_edges():

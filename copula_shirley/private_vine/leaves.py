@@ -49,7 +49,6 @@ class Leaves:
 
     @classmethod
     def of(cls, column: Column, cells: Cells) -> Leaves:
-        """One leaf a cell."""
         size = cells.size
         low, high = _ends(cells, column.domain.step_size)
         return cls(column, np.arange(size), low, high, np.ones(size), np.ones(size, dtype=bool))
@@ -109,7 +108,6 @@ class Leaves:
         return Leaves(self.column, self.cell, first, last, self.share * part, self.heap)
 
     def part(self) -> FloatArray:
-        """The share of each cell that its leaves make up."""
         return np.bincount(self.cell, self.share).astype(float)
 
     def draw(

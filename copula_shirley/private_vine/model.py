@@ -69,7 +69,6 @@ class FittedVine:
 
     @property
     def shapes(self) -> list[int]:
-        """Number of groups of each column."""
         return [int(groups.max()) + 1 for groups in self.groups]
 
     # -- cells and uniforms --------------------------------------------------------
@@ -124,7 +123,6 @@ class FittedVine:
         return codes
 
     def grouped(self, codes: Codes) -> Grouped:
-        """The group of each row, per column."""
         pairs = zip(self.groups, codes, strict=True)
         return [groups.astype(np.int32)[column] for groups, column in pairs]
 
@@ -193,7 +191,6 @@ class FittedVine:
     def sample(
         self, n: int, rng: np.random.Generator, given: Mapping[int, Condition] | None = None
     ) -> dict[str, FloatArray]:
-        """Draw n rows, as numbers per column."""
         given = given or {}
         codes, weight = self.draw_cells(max(POOL * n, LEAST_POOL), rng, given)
         if given and not weight.sum() > 0:  # too unlikely together for floating-point numbers

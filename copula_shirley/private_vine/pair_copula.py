@@ -71,7 +71,6 @@ class PairCopula:
         return PairCopula(self.edges_b, self.edges_a, self.mass.transpose(0, 2, 1), self.family)
 
     def for_classes(self, classes: int) -> PairCopula:
-        """The copula of a single class, used for each of several."""
         edges_a, edges_b, mass = (
             np.repeat(part, classes, axis=0) for part in (self.edges_a, self.edges_b, self.mass)
         )
@@ -104,7 +103,6 @@ class PairCopula:
 
     @property
     def tau(self) -> float:
-        """Kendall's tau of the density, the mean over classes; for ordered variables."""
         taus = []
         for mass in self.mass:
             share = mass / mass.sum()
@@ -243,7 +241,6 @@ class _Noisy:
 
     @property
     def margins(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Rows and columns of each class."""
         return list(zip(self.rows.T, self.columns.T, strict=True))
 
     @cached_property

@@ -62,11 +62,9 @@ class Plan:
 
     @property
     def effort(self) -> str:
-        """Time and memory in words."""
         return f"The fit takes about {self.seconds:.1f} s and {self.megabytes:.0f} MB on one core."
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as plain lists and mappings."""
         stages = self.stages.astype(object).where(self.stages.notna(), None)
         return {
             "budget": self.budget,
@@ -78,7 +76,6 @@ class Plan:
 
 
 def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
-    """Plan a fit of a model to n rows of a schema."""
     if not isinstance(schema, Schema):
         raise SettingError(f"schema ({type(schema).__name__}) must be a Schema")
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:

@@ -453,6 +453,5 @@ class _Learner:
 
 
 def _whole(guesses: Sequence[FloatArray], maps: Sequence[CellMap]) -> list[Integers]:
-    """Public tables as whole numbers."""
     pairs = zip(guesses, maps, strict=True)
     return [np.rint(guess).astype(np.int64).reshape(one.shape) for guess, one in pairs]

@@ -52,7 +52,6 @@ class RegularVine:
 
     @property
     def edges(self) -> list[tuple[int, Edge]]:
-        """Every edge with the number of its tree."""
         return [
             (tree, edge) for chain in self.chains.values() for tree, edge in enumerate(chain, 1)
         ]

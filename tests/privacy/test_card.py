@@ -113,15 +113,15 @@ def test_what_is_wrong_is_said_loudly() -> None:
     assert fitted("dp-histogram").card()["randomness"] == "secure"
 
 
-def test_drafted_and_bought_domains_are_told() -> None:
+def test_drafted_and_measured_domains_are_told() -> None:
     table = rows()
     drafted = find_generator("dp-histogram")(1.0).fit(table).card()
     assert {c["domain"] for c in drafted["columns"]} == {"drafted"}
     assert "drafted" in " ".join(drafted["words"]["warnings"])
     kinds = Schema.of_kinds({c.name: c.kind for c in SCHEMA})
-    bought = PrivateVine(4.0, 1e-6, domain="measured").fit(table, kinds).card()
-    assert {c["domain"] for c in bought["columns"]} == {"private"}
-    assert ">bought</td>" in bought.to_html() and bought["words"]["verdict"] == "proved"
+    measured = PrivateVine(4.0, 1e-6, domain="measured").fit(table, kinds).card()
+    assert {c["domain"] for c in measured["columns"]} == {"private"}
+    assert ">measured</td>" in measured.to_html() and measured["words"]["verdict"] == "proved"
     stored = PrivateVine(4.0, 1e-6, domain="measured").fit(table).card()
     assert stored["words"]["verdict"] == "nothing proved"
     assert "kind was read off the data" in " ".join(stored["words"]["warnings"])

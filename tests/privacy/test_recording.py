@@ -159,7 +159,7 @@ def test_what_was_recorded_or_replayed_can_never_pass_for_a_release(tmp_path: Pa
     assert not plain.replayed and plain.proved == plain.spent
 
 
-def test_bought_categories_are_one_answer() -> None:
+def test_measured_categories_are_one_answer() -> None:
     """A category that only one table has changes no question and no draw of noise."""
     table = pd.DataFrame({"job": ["arts", "farm"] * 200})
     other = pd.DataFrame({"job": ["arts", "farm"] * 200 + ["diver"]})
