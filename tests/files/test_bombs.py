@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from card_models import SCHEMA, fitted
-from commands import Command, memory_of
+from commands import memory_of, run
 from tallies import Tally
 
 from copula_shirley import ArtefactError, Column, Schema, SchemaError, load
@@ -65,29 +65,23 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 # -- cells and rows --------------------------------------------------------------------
 
 
-def columns_of(count: int, **fields: Any) -> dict[str, Any]:
-    entry = {"kind": "integer", "minimum": 0, "maximum": 10**9, **fields}
+def columns_of(count: int, cells: int) -> dict[str, Any]:
+    entry = {"kind": "integer", "minimum": 0, "maximum": 10**9, "cells": cells}
     return {f"c{i}": entry for i in range(count)}
 
 
 def test_cells_of_all_columns_are_bounded_before_any_is_made(tally: Tally) -> None:
-    columns = {**columns_of(120, cells=40_000), "widest": columns_of(1, cells=50_000)["c0"]}
+    columns = {**columns_of(120, 40_000), "widest": columns_of(1, 50_000)["c0"]}
     tally.bad_input()
     megabytes, line = memory_of(lambda: Schema.from_dict({"columns": columns}))
     assert "cells of all columns together (4,850,000) must be at most 1,000,000" in line
     assert "column 'widest' alone has 50,000" in line
     assert megabytes < LITTLE
-    assert len(Schema.from_dict({"columns": columns_of(20, cells=50_000)})) == 20
+    assert len(Schema.from_dict({"columns": columns_of(20, 50_000)})) == 20
     listed = tuple(range(600_000))
     long = tuple(Column(name, "categorical", categories=listed) for name in "ab")
     with pytest.raises(SchemaError, match="together"):
         Schema(long)
-
-
-def test_columns_of_a_schema_are_bounded() -> None:
-    columns = columns_of(MOST_COLUMNS + 1, cells=2)
-    with pytest.raises(SchemaError, match=r"columns \(10,001\) must be at most 10,000"):
-        Schema.from_dict({"columns": columns})
 
 
 @pytest.mark.parametrize("name", ["uniform", "private-vine", "dp-histogram"])
@@ -95,7 +89,7 @@ def test_a_small_model_of_many_cells_is_refused(
     name: str, saved: Callable[[str], Path], tmp_path: Path, tally: Tally
 ) -> None:
     def change(header: dict[str, Any]) -> None:
-        columns = columns_of(120, cells=40_000)
+        columns = columns_of(120, 40_000)
         header["schema"]["columns"] = columns
         header["columns"] = list(columns)
         header["dtypes"] = dict.fromkeys(columns, "int64")
@@ -107,17 +101,13 @@ def test_a_small_model_of_many_cells_is_refused(
     assert "cells of all columns together" in line and megabytes < LITTLE
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["uniform", "private-vine", "dp-histogram", "dp-copula", "privbayes", "copula-shirley"],
-)
+@pytest.mark.parametrize("name", ["uniform", "private-vine", "dp-histogram"])
 def test_the_default_size_of_a_sample_is_bounded(
     name: str, saved: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    for rows in (2**40, MOST_ROWS + 1):
-        path = changed(saved(name), tmp_path / "m", lambda header, n=rows: header.update(rows=n))
-        with pytest.raises(ArtefactError, match=r"its rows \(\d+\) must be 0 to 1,000,000,000"):
-            load(path)
+    path = changed(saved(name), tmp_path / "m", lambda header: header.update(rows=MOST_ROWS + 1))
+    with pytest.raises(ArtefactError, match=r"its rows \(\d+\) must be 0 to 1,000,000,000"):
+        load(path)
     load(changed(saved(name), tmp_path / "m", dict.copy))
 
 
@@ -177,22 +167,15 @@ def compressed_text(path: Path) -> None:
             writer.write_table(pa.table({"a": texts}))
 
 
-def nested(path: Path) -> None:
+def nested(path: Path, depth: int = 20) -> None:
     kind = pa.int8()
-    for _ in range(20):
+    for _ in range(depth):
         kind = pa.struct([("a", kind)])
     pq.write_table(pa.schema([("x", kind)]).empty_table(), path)
-
-
-def lists(path: Path) -> None:
-    pq.write_table(pa.table({"x": [[0] * 1000] * 100}), path)
 
 
 def too_deep(path: Path) -> None:
-    kind = pa.int8()
-    for _ in range(300):
-        kind = pa.struct([("a", kind)])
-    pq.write_table(pa.schema([("x", kind)]).empty_table(), path)
+    nested(path, 300)
 
 
 def wide(path: Path) -> None:
@@ -209,7 +192,6 @@ PARQUET = {
     one_long_text: "would have 20,0",
     compressed_text: "would have 200,",
     nested: "column 'x': holds values of type struct",
-    lists: "column 'x': holds values of type list",
     too_deep: "not a readable table",
     wide: "at most 10,000",
     bent_pandas: "not a readable table",
@@ -256,9 +238,8 @@ def test_the_command_refuses_a_bomb_in_one_line(tmp_path: Path) -> None:
     one_long_text(tmp_path / "bomb.parquet")
     (tmp_path / "s.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
     for words in ("draft bomb.parquet", "fit bomb.parquet --schema s.yaml -o m.shirley"):
-        done = Command(tmp_path, words.split()).ended()
-        assert done.code == 2 and done.err.count(b"\n") == 1
-        assert done.err.startswith(b"error: 'bomb.parquet': its table would have 20,0")
+        line = run(words, folder=tmp_path).refusal()
+        assert line.startswith("error: 'bomb.parquet': its table would have 20,0")
     assert sorted(os.listdir(tmp_path)) == ["bomb.parquet", "s.yaml"]
 
 
@@ -307,7 +288,9 @@ def test_a_huge_or_odd_page_is_no_card(tmp_path: Path) -> None:
         read_page(page)
 
 
-def test_special_values_count_among_the_cells() -> None:
+def test_columns_and_special_values_of_a_schema_are_bounded() -> None:
+    with pytest.raises(SchemaError, match=r"columns \(10,001\) must be at most 10,000"):
+        Schema.from_dict({"columns": columns_of(MOST_COLUMNS + 1, 2)})
     special = tuple(range(30_000))
     with pytest.raises(SchemaError, match=r"two for each special value included\) must be at most"):
         Schema((Column("x", "integer", minimum=0, maximum=10**6, special=special),))

@@ -46,31 +46,8 @@ GENERATORS: dict[str, Callable[[], Any]] = {
     "uniform": lambda: Uniform(random_state=0),
 }
 #: What is put in the place of each value of a header.
-ODD: list[Any] = [
-    None,
-    True,
-    -1,
-    0,
-    3,
-    2**53 + 1,
-    2**64,
-    1e308,
-    -0.5,
-    "",
-    "x",
-    "1",
-    "\ud800",
-    "[red]",
-    "a\nb\x00",
-    "../../etc/passwd",
-    [],
-    [[]],
-    [None],
-    ["x", 1],
-    {},
-    {"x": 1},
-    {"": None},
-]
+ODD: list[Any] = [None, True, -1, 0, 3, 2**53 + 1, 2**64, 1e308, -0.5, "", "x", "1", "\ud800"]
+ODD += ["[red]", "a\nb\x00", "../../etc/passwd", [], [[]], [None], ["x", 1], {}, {"": None}]
 ODD_ARRAYS: list[Any] = [
     np.array([]),
     np.array(1.0),
@@ -130,9 +107,9 @@ def write_zip(path: Path, members: Members, packing: int = zipfile.ZIP_DEFLATED)
     return path
 
 
-def npy(array: Any, *, pickled: bool = False) -> bytes:
+def npy(array: Any) -> bytes:
     buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=pickled)
+    np.save(buffer, array, allow_pickle=False)
     return buffer.getvalue()
 
 
@@ -180,11 +157,6 @@ def use(path: Path) -> None:
         model.save(path.with_suffix(".again"))
 
 
-def unpacked_vine(header: dict[str, Any]) -> dict[str, Any] | None:
-    vine = header["model"].get("vine")
-    return json.loads(vine) if isinstance(vine, str) else None
-
-
 def changed_headers(header: dict[str, Any], chance: random.Random) -> Iterator[dict[str, Any]]:
     """One place of the header, or of the vine in it, changed at a time."""
     for path in places(header):
@@ -200,7 +172,7 @@ def changed_headers(header: dict[str, Any], chance: random.Random) -> Iterator[d
                 place = place[key]
             del place[path[-1]]
             yield without
-    vine = unpacked_vine(header)
+    vine = json.loads(header["model"].get("vine", "null"))
     for path in places(vine) if vine else ():
         for odd in chance.sample(ODD, 2):
             yield put(header, ("model", "vine"), json.dumps(put(vine, path, odd)))
@@ -250,10 +222,6 @@ def test_a_model_changed_anywhere_draws_or_is_refused(
 # -- bytes -----------------------------------------------------------------------------
 
 
-def whole_model(models: Callable[[str], Path]) -> bytes:
-    return models("dp-histogram").read_bytes()
-
-
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None
 )
@@ -262,7 +230,7 @@ def test_bent_bytes_draw_the_same_or_are_refused(
     models: Callable[[str], Path], tmp_path: Path, tally: Tally, data: st.DataObject
 ) -> None:
     """Bytes changed, cut out, doubled or added; a checksum in the zip file guards each member."""
-    content = bytearray(whole_model(models))
+    content = bytearray(models("dp-histogram").read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(content) - 1))
         size = data.draw(st.integers(0, 40))
@@ -278,10 +246,6 @@ def test_bent_bytes_draw_the_same_or_are_refused(
     except ArtefactError:
         return
     pd.testing.assert_frame_equal(rows, load(models("dp-histogram")).sample(5, random_state=0))
-
-
-def bzip2(path: Path, members: Members) -> None:
-    write_zip(path, members, zipfile.ZIP_BZIP2)
 
 
 def twice(path: Path, members: Members) -> None:
@@ -317,7 +281,9 @@ def swapped(path: Path, members: Members) -> None:
 
 
 STRANGE: dict[str, Callable[[Path, Members], None]] = {
-    "bzip2, which unpacks without a bound": bzip2,
+    "bzip2, which unpacks without a bound": lambda path, members: (
+        write_zip(path, members, zipfile.ZIP_BZIP2) and None
+    ),
     "a member twice": twice,
     "encrypted": encrypted,
     "links": linked,
@@ -337,6 +303,7 @@ STRANGE: dict[str, Callable[[Path, Members], None]] = {
     "empty": header_text(b""),
     "format true": header_text(b'{"format": true}'),
     "format 0": header_text(b'{"format": 0}'),
+    "a newer format": header_text(b'{"format": 2}'),
 }
 
 
@@ -403,14 +370,9 @@ def bomb_that_overlaps(path: Path, members: Members) -> None:
 
 
 def bomb_of_shape(path: Path, members: Members) -> None:
-    """An npy header that asks for 8 TB, and one with a negative size."""
+    """An npy header that asks for 8 TB."""
     content = npy(np.zeros(4)).replace(b"(4,), }" + b" " * 12, b"(1000000000000,), }", 1)
     assert b"1000000000000" in content
-    write_zip(path, {**members, "x.npy": content})
-
-
-def bomb_of_negative_shape(path: Path, members: Members) -> None:
-    content = npy(np.zeros(4)).replace(b"(4,), } ", b"(-4,), }", 1)
     write_zip(path, {**members, "x.npy": content})
 
 
@@ -425,7 +387,6 @@ BOMBS = {
     "members": (bomb_of_members, "at most 8,388,608"),
     "overlapping members": (bomb_that_overlaps, "overlap"),
     "a shape": (bomb_of_shape, "array"),
-    "a negative shape": (bomb_of_negative_shape, "array"),
     "JSON": (bomb_of_json, "at most 33,554,432"),
 }
 

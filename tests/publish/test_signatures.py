@@ -7,14 +7,13 @@ import os
 import shutil
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from card_models import SCHEMA, rows
+from commands import run
 
 from copula_shirley import ArtefactError, SettingError
-from copula_shirley.cli import main as cli
 from copula_shirley.publish.signatures import (
     new_key,
     read_private_key,
@@ -27,27 +26,19 @@ from copula_shirley.publish.verify import verify_file
 FIT = "data.csv --schema schema.yaml --model dp-histogram -q --sign key.pem"
 
 
-def shirley(monkeypatch: pytest.MonkeyPatch, words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["shirley", *words.split()])
-    try:
-        cli.main()
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
-
-
 @pytest.fixture(scope="module")
 def signed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a signed model, and two signed tables of it."""
     folder = tmp_path_factory.mktemp("signed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        rows().to_csv("data.csv", index=False)
-        Path("schema.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
-        assert shirley(patch, "keys new key.pem") == 0
-        assert shirley(patch, "keys new other.pem") == 0
-        assert shirley(patch, f"synthesize {FIT} -n 9 -o a.csv --save-model m.shirley") == 0
-        assert shirley(patch, "sample m.shirley -n 9 -q --sign key.pem -o b.csv") == 0
+    rows().to_csv(folder / "data.csv", index=False)
+    (folder / "schema.yaml").write_text(SCHEMA.to_yaml(), encoding="utf-8")
+    for words in (
+        "keys new key.pem",
+        "keys new other.pem",
+        f"synthesize {FIT} -n 9 -o a.csv --save-model m.shirley",
+        "sample m.shirley -n 9 -q --sign key.pem -o b.csv",
+    ):
+        assert run(words, folder=folder).code == 0
     return folder
 
 
@@ -65,24 +56,20 @@ def faults(name: str, key: str = "key.pem.pub") -> list[str]:
 
 
 @pytest.mark.usefixtures("here")
-def test_what_was_signed_fits(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_signed_fits() -> None:
     for name in ("a.csv", "b.csv", "m.shirley"):
         assert Path(f"{name}.sig").exists() and faults(name) == []
-    assert shirley(monkeypatch, "verify a.csv --public-key key.pem.pub --json") == 0
-    said = json.loads(capsys.readouterr().out)
+    said = json.loads(run("verify a.csv --public-key key.pem.pub --json").out)
     assert said["signed_with"] == "key.pem.pub" and "signed with the key" in said["conclusion"]
     assert "signature says only who signed" in " ".join(said["not_shown"])
     words = "verify a.csv --from m.shirley --public-key key.pem.pub"
-    assert shirley(monkeypatch, words) == 0
+    assert run(words).code == 0
     Path("m.shirley.sig").unlink()  # the key is asked of both
-    assert shirley(monkeypatch, words) == 1
-    assert "model m.shirley: there is no signature" in capsys.readouterr().out
+    assert "model m.shirley: there is no signature" in run(words).out
 
 
 @pytest.mark.usefixtures("here")
-def test_what_was_not_signed_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_not_signed_does_not_fit() -> None:
     assert faults("a.csv", "other.pem.pub") == [
         "a.csv.sig was not made with this key, or was changed"
     ]
@@ -103,7 +90,7 @@ def test_what_was_not_signed_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> No
     Path("m.shirley.card.html").unlink()  # a model has a card inside, but this one was signed, too
     assert faults("m.shirley") == ["m.shirley.sig is the signature of another card"]
     # a new file over a signed one, without a key
-    assert shirley(monkeypatch, "sample m.shirley -n 9 -q -o b.csv") == 0
+    assert run("sample m.shirley -n 9 -q -o b.csv").code == 0
     assert "b.csv.sig is the signature of another file" in faults("b.csv")
 
 
@@ -134,18 +121,12 @@ def test_a_changed_signature_does_not_fit() -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_nothing_is_written_with_a_key_that_cannot_be_read(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_written_with_a_key_that_cannot_be_read() -> None:
     before = set(os.listdir())
-    for key, said in {"absent": "does not exist", "data.csv": "private Ed25519"}.items():
-        words = (
-            FIT.replace("key.pem", key) if key != "data.csv" else FIT.replace("key.pem", "a.csv")
-        )
-        assert shirley(monkeypatch, f"fit {words} -o new.shirley") == 2
-        assert said in capsys.readouterr().err
-    assert shirley(monkeypatch, "sample m.shirley -q --sign key.pem -o key.pem.csv -n 3") == 0
-    assert shirley(monkeypatch, f"fit {FIT} -o key.pem") == 2  # the key itself
+    for key, said in {"absent": "does not exist", "a.csv": "private Ed25519"}.items():
+        assert said in run(f"fit {FIT} -o new.shirley".replace("key.pem", key)).refusal()
+    assert run("sample m.shirley -q --sign key.pem -o key.pem.csv -n 3").code == 0
+    assert run(f"fit {FIT} -o key.pem").code == 2  # the key itself
     assert set(os.listdir()) - before == {f"key.pem.csv{end}" for end in ("", ".card.html", ".sig")}
 
 
