@@ -23,9 +23,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from rich.progress import MofNCompleteColumn
-
-from copula_shirley.cli.terminal import messages, progress_bars
+from copula_shirley.cli.terminal import messages, progress_told
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit.audit import audit
 from copula_shirley.evaluation.audit.cli import maker
@@ -79,8 +77,7 @@ def audits(cases: Sequence[Case], runs: int, folder: Path, jobs: int) -> list[di
     found = []
     for case in cases:
         make = maker(case.use, case.settings, {"epsilon": case.epsilon, "threads": 1})
-        with progress_bars(False, MofNCompleteColumn()) as bars:
-            bar = bars.add_task(f"audit {case.label}: fits", total=None)
+        with progress_told(False) as told:
             result = audit(
                 make,
                 runs=runs * case.more,
@@ -88,9 +85,7 @@ def audits(cases: Sequence[Case], runs: int, folder: Path, jobs: int) -> list[di
                 folder=folder,
                 name=case.label,
                 identity=make.identity,
-                progress=lambda done, total, bar=bar, bars=bars: bars.update(  # type: ignore[misc]
-                    bar, completed=done, total=total
-                ),
+                progress=told,
             )
         found.append({"label": case.label, **result.to_dict()})
         messages.print(f"{case.label}: {result.verdict}", highlight=False)

@@ -70,6 +70,7 @@ from copula_shirley.evaluation.audit.runs import (
 )
 from copula_shirley.evaluation.result import jsonable
 from copula_shirley.files.code import code_digest, versions
+from copula_shirley.generator import Progress, silent
 
 #: Fewer runs a side show nothing.
 LEAST_RUNS = 40
@@ -194,7 +195,7 @@ def audit(
     folder: str | Path | None = None,
     name: str = "",
     identity: str = "",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = silent,
 ) -> Audit:
     """Test the privacy claim of a generator.
 
@@ -229,7 +230,7 @@ def audit(
     identity : str
         With a folder: all that the factory depends on, if the name does not say it.
     progress : callable, optional
-        Told how many fits are done, and of how many.
+        Told how many fits are done, in words, and their share.
 
     Examples
     --------

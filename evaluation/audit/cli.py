@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import MofNCompleteColumn
 from rich.table import Table
 
 from copula_shirley.cli.options import Json, settings_of
-from copula_shirley.cli.terminal import messages, plain, print_json, progress_bars, screen
+from copula_shirley.cli.terminal import messages, plain, print_json, progress_told, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit.audit import DEFAULT_RUNS, Audit, Wanted, audit
 from copula_shirley.evaluation.audit.estimates import (
@@ -143,8 +142,7 @@ def audit_generator(
             raise SettingError(f"{name} ({value}) must be {least} or more")
     with ExitStack() as open_files:
         written = open_files.enter_context(atomic_path(output)) if output else None
-        bars = open_files.enter_context(progress_bars(quiet, MofNCompleteColumn()))
-        bar = bars.add_task(f"audit {generator}: fits", total=None)
+        told = open_files.enter_context(progress_told(quiet))
         result = audit(
             make,
             wanted,
@@ -159,7 +157,7 @@ def audit_generator(
             folder=results,
             name=generator,
             identity=make.identity,
-            progress=lambda done, total: bars.update(bar, completed=done, total=total),
+            progress=lambda stage, share: told(f"audit {generator}: {stage}", share),
         )
         result.about["settings"] = make.settings
         if written:

@@ -38,7 +38,7 @@ from copula_shirley.evaluation.audit.observation import (
     white_box,
 )
 from copula_shirley.files.model_file import atomic_path
-from copula_shirley.generator import Generator
+from copula_shirley.generator import Generator, Progress, silent
 from copula_shirley.measure.watched import recorded
 from copula_shirley.registry import takes
 from copula_shirley.schema.schema import Schema
@@ -245,7 +245,7 @@ def run_all(
     *,
     jobs: int = 1,
     folder: Path | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Progress = silent,
 ) -> dict[tuple[int, int], list[Fit]]:
     """All runs, by number of the pair and side, in order of their index."""
     chunks = []
@@ -261,8 +261,8 @@ def run_all(
     total = sum(chunk.stop - chunk.start for chunk in chunks)
 
     def tell() -> None:
-        if progress:
-            progress(sum(map(len, found.values())), total)
+        done = sum(map(len, found.values()))
+        progress(f"{done:,} of {total:,} fits", done / total)
 
     tell()
     work = (delayed(chunk.run)(setup) for chunk in left)

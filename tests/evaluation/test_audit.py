@@ -220,13 +220,13 @@ def test_runs_of_another_generator_or_seed_are_not_taken(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_processes_and_progress() -> None:
-    steps: list[tuple[int, int]] = []
+    steps: list[tuple[str, float]] = []
     shared: dict[str, Any] = {"runs": 60, **WHITE}
     make = of(factor=0.2)
     alone = audit(make, "category", **shared)
     together = audit(make, "category", jobs=2, progress=lambda *step: steps.append(step), **shared)
     assert figures(alone) == figures(together)
-    assert steps[0] == (0, 120) and steps[-1] == (120, 120)
+    assert steps[0] == ("0 of 120 fits", 0.0) and steps[-1] == ("120 of 120 fits", 1.0)
 
 
 def test_the_dictionary_is_plain_json() -> None:
