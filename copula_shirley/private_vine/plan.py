@@ -26,7 +26,7 @@ from copula_shirley.schema.schema import Schema
 if TYPE_CHECKING:
     from copula_shirley.private_vine.generator import PrivateVine
 
-#: Seconds of a fit, measured on one core of an ordinary server (experiments.benchmarks.private_vine
+#: Seconds of a fit, measured on one core of an ordinary server (experiments.benchmarks.costs
 #: scaling): to begin with, for each pair of columns, and for each row and column.
 SECONDS = (0.3, 0.008, 1.0e-6)
 #: Bytes for each row and column beside the table.

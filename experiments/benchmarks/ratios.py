@@ -24,13 +24,12 @@ REPEATS = ["fold", "seed"]
 
 
 def wide(results: pd.DataFrame) -> pd.DataFrame:
-    """A row for each finished run, a column for each figure; epsilon None is NaN."""
+    """A row for each finished run, a column for each figure; an epsilon that is off is infinite."""
     done = results[results["status"] == "done"].copy()
     variant = done["variant"].astype(object).where(done["variant"].notna(), "")
-    words = zip(done["generator"], variant, strict=True)
-    done["who"] = [f"{name} {some}".strip() for name, some in words]
+    done["who"] = (done["generator"] + " " + variant).str.strip()
+    done["epsilon"] = done["epsilon"].astype(float).fillna(float("inf"))
     keys = [*CASE, "who", *REPEATS]
-    done["epsilon"] = done["epsilon"].astype(float).fillna(float("inf"))  # off: no noise
     return done.pivot_table(index=keys, columns="metric", values="value").reset_index()
 
 
@@ -42,27 +41,17 @@ def means(figures: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
 
 def ratios(figures: pd.DataFrame, metrics: list[str], ours: str) -> pd.DataFrame:
     """Theirs over ours (ours over theirs where more is better), for what both have."""
-    lines = []
-    for (dataset, epsilon), case in figures.groupby(CASE):
-        mine = case[case["who"] == ours].set_index(REPEATS)
-        for who, some in case[case["who"] != ours].groupby("who"):
-            theirs = some.set_index(REPEATS)
-            both = mine.index.intersection(theirs.index)
-            if both.empty:
-                continue
-            a, b = mine.loc[both, metrics].mean(), theirs.loc[both, metrics].mean()
-            line = {
-                name: a[name] / b[name] if upward(name) else b[name] / a[name] for name in a.index
-            }
-            about = {"dataset": dataset, "epsilon": epsilon, "who": who, "runs": len(both)}
-            lines.append({**about, **line})
-    return pd.DataFrame(lines, columns=["dataset", "epsilon", "who", "runs", *metrics])
-
-
-def upward(metric: str) -> bool:
-    """Whether a larger value is better; seconds and megabytes are better small."""
+    mine = figures["who"] == ours
+    both = figures[~mine].merge(figures[mine], on=[*CASE, *REPEATS], suffixes=("", " of ours"))
+    groups = both.groupby([*CASE, "who"])
+    found = groups.size().rename("runs").to_frame()
     known = known_metrics()
-    return metric in known and known[metric].better == "higher"
+    for name in metrics:
+        ratio = groups[name].mean() / groups[f"{name} of ours"].mean()
+        # seconds and megabytes are better small
+        upward = name in known and known[name].better == "higher"
+        found[name] = 1 / ratio if upward else ratio
+    return found.reset_index()
 
 
 def table_of(frame: pd.DataFrame, metrics: list[str], title: str) -> Table:
