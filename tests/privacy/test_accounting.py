@@ -32,13 +32,6 @@ def test_rho_and_epsilon_are_inverse_and_safe(epsilon: float, delta: float) -> N
     assert epsilon_of(rho, delta) == pytest.approx(epsilon, rel=1e-9)
 
 
-def test_zcdp_needs_a_delta() -> None:
-    with pytest.raises(SettingError, match="delta"):
-        rho_of(1.0, 0.0)
-    with pytest.raises(SettingError, match="delta"):
-        Ledger(Budget(1.0), zcdp=True)
-
-
 def test_a_ledger_adds_up_rho_and_stops_at_the_budget() -> None:
     ledger = Ledger(Budget(1.0, 1e-9), neighbours="add-remove", zcdp=True)
     rho = rho_of(1.0, 1e-9)
@@ -70,7 +63,7 @@ def test_a_chance_of_failure_is_taken_from_delta() -> None:
         ledger.charge_rho("domain", "town", "stable histogram", 0.001, delta=7e-7)
 
 
-def test_rho_and_epsilon_are_not_mixed() -> None:
+def test_rho_and_epsilon_are_not_mixed_and_zcdp_needs_a_delta() -> None:
     zcdp = Ledger(Budget(1.0, 1e-9), zcdp=True)
     with pytest.raises(SettingError, match="counts rho"):
         zcdp.charge("margins", "age", "laplace", 0.1)
@@ -78,3 +71,6 @@ def test_rho_and_epsilon_are_not_mixed() -> None:
         Ledger(Budget(1.0)).charge_rho("margins", "age", "laplace", 0.1)
     with pytest.raises(SettingError, match="rho"):
         zcdp.charge_rho("margins", "age", "laplace", -1.0)
+    for refused in (lambda: rho_of(1.0, 0.0), lambda: Ledger(Budget(1.0), zcdp=True)):
+        with pytest.raises(SettingError, match="delta"):
+            refused()

@@ -21,18 +21,8 @@ from copula_shirley.private_vine.margins import (
 from copula_shirley.private_vine.reweighting import NoisyTable, pick, reweight
 
 
-@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=20), st.floats(0.1, 1e3))
-def test_the_simplex_is_reached_and_nothing_is_nearer(values: list[float], total: float) -> None:
-    found = to_simplex(np.array(values), total)
-    assert (found >= 0).all() and found.sum() == pytest.approx(total)
-    for i in range(len(values)):  # no vertex lies in the direction of the values
-        vertex = np.zeros(len(values))
-        vertex[i] = total
-        assert (vertex - found) @ (np.array(values) - found) <= 1e-6 * (1 + total) * 1e3
-
-
 @given(
-    st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=20),
+    st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=20),
     st.floats(0.1, 1e3),
     st.lists(st.floats(0.1, 10), min_size=20, max_size=20),
 )
@@ -194,7 +184,7 @@ def test_groups_by_hand() -> None:
     assert groups_of(jobs, np.array([0.5, 0.01, 0.48, 0.01]), 4, 0.05).tolist() == [0, 2, 1, 2]
 
 
-def test_the_tilt_without_noise_rakes_to_the_tables() -> None:
+def test_reweighting_without_noise_rakes_to_the_tables() -> None:
     cells = [np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])]
     targets = [
         NoisyTable((0,), np.array([30.0, 70.0]), np.zeros(2)),
@@ -205,7 +195,7 @@ def test_the_tilt_without_noise_rakes_to_the_tables() -> None:
     assert np.bincount(cells[1], weights) == pytest.approx([60, 40])
 
 
-def test_the_tilt_trusts_noisy_tables_less() -> None:
+def test_reweighting_trusts_noisy_tables_less() -> None:
     cells = [np.array([0, 1])]
     drawn = np.array([50.0, 50.0])
     tables = [NoisyTable((0,), np.array([90.0, 10.0]), np.full(2, s)) for s in (1.0, 10.0, 1000.0)]
