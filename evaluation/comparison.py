@@ -194,6 +194,11 @@ def declared_range(column: Column) -> float:
     return high - low or 1.0
 
 
+def with_nan(numbers: FloatArray) -> FloatArray:
+    """Missing values as NaN."""
+    return np.where(np.isneginf(numbers), np.nan, numbers)
+
+
 def _loose_numbers(
     role: str, column: Column, table: pd.DataFrame
 ) -> tuple[FloatArray, NDArray[np.bool_]]:

@@ -121,44 +121,32 @@ def limits(
     return low, high
 
 
-def _heat_map(figure: Any, axis: Any, names: Sequence[str], values: Mapping[str, float]) -> None:
-    """The figures of every pair of columns, by the key that ``pair`` gives them."""
-    grid = np.full((len(names), len(names)), np.nan)
-    for i, j in combinations(range(len(names)), 2):
-        grid[j, i] = values[pair(names[i], names[j])]
-    image = axis.imshow(grid, cmap="magma_r", vmin=0)
-    axis.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
-    axis.set_yticks(range(len(names)), names, fontsize=8)
-    figure.colorbar(image, ax=axis, shrink=0.8)
-
-
-def _column_bars(axis: Any, names: Sequence[str], bars: Mapping[str, Sequence[float]]) -> None:
-    """A bar for each column and metric."""
-    places = np.arange(len(names))
-    for i, (label, values) in enumerate(bars.items()):
-        axis.barh(places + 0.4 * i, values, 0.4, label=label)
-    axis.set_yticks(places + 0.2, names)
-    axis.invert_yaxis()
-    axis.set_xlabel("distance to the test rows (0 is best)")
-    axis.legend(fontsize=8)
-
-
 def plot_evaluation(frame: pd.DataFrame, path: str | Path, kind: str = "png") -> None:
     """Draw the breakdown of an evaluation by column and by pair, as png, svg or pdf."""
     details: dict[str, Any] = dict(zip(frame["metric"], frame["detail"], strict=True))
     bars = {name: details[name]["columns"] for name in BARS if "columns" in details.get(name, {})}
     maps = {name: details[name]["pairs"] for name in MAPS if details.get(name, {}).get("pairs")}
-    columns = list(next((details[name]["columns"] for name in (*bars, *maps)), ()))
-    height = 0.32 * len(columns) + 1.8
+    names = list(next((details[name]["columns"] for name in (*bars, *maps)), ()))
+    height, places = 0.32 * len(names) + 1.8, np.arange(len(names))
     panels = max(bool(bars) + len(maps), 1)
     figure = sheet(1.5 + panels * max(height, 4.5), height)
     axes = np.atleast_1d(figure.subplots(1, panels))
+    for i, (metric, values) in enumerate(bars.items()):
+        axes[0].barh(places + 0.4 * i, [values[n] for n in names], 0.4, label=BARS[metric])
     if bars:
-        own = {BARS[name]: [values[c] for c in columns] for name, values in bars.items()}
-        _column_bars(axes[0], columns, own)
-    for axis, (name, values) in zip(axes[bool(bars) :], maps.items(), strict=False):
-        _heat_map(figure, axis, columns, values)
-        axis.set_title(f"{MAPS[name]} (0 is best)", fontsize=10)
+        axes[0].set_yticks(places + 0.2, names)
+        axes[0].invert_yaxis()
+        axes[0].set_xlabel("distance to the test rows (0 is best)")
+        axes[0].legend(fontsize=8)
+    for axis, (metric, values) in zip(axes[bool(bars) :], maps.items(), strict=False):
+        grid = np.full((len(names), len(names)), np.nan)
+        for i, j in combinations(range(len(names)), 2):
+            grid[j, i] = values[pair(names[i], names[j])]
+        image = axis.imshow(grid, cmap="magma_r", vmin=0)
+        axis.set_xticks(places, names, rotation=90, fontsize=8)
+        axis.set_yticks(places, names, fontsize=8)
+        figure.colorbar(image, ax=axis, shrink=0.8)
+        axis.set_title(f"{MAPS[metric]} (0 is best)", fontsize=10)
     show_as_written(figure)
     figure.savefig(path, format=kind, dpi=120)
 
@@ -175,16 +163,15 @@ def _same_bytes(salt: str) -> Iterator[None]:
         yield
 
 
-def save(figure: Any, folder: Path, name: str, kinds: Sequence[str] = ("png", "svg")) -> list[Path]:
+def save(figure: Any, folder: Path, name: str) -> list[Path]:
     """Write a figure as PNG and SVG, the same bytes for the same figure."""
-    paths = [folder / f"{name}.{kind}" for kind in kinds]
+    paths = []
     show_as_written(figure)
-    with _same_bytes(name):
-        for path, kind in zip(paths, kinds, strict=True):
-            metadata = {"Date": None} if kind == "svg" else {"Software": None}
-            with atomic_path(path) as partial:
-                figure.savefig(partial, format=kind, dpi=130, metadata=metadata)
-            figure.set_layout_engine("none")  # found once, for the slow part is to find it
+    for kind, field in (("png", "Software"), ("svg", "Date")):
+        paths.append(folder / f"{name}.{kind}")
+        with _same_bytes(name), atomic_path(paths[-1]) as partial:
+            figure.savefig(partial, format=kind, dpi=130, metadata={field: None})
+        figure.set_layout_engine("none")  # found once, for the slow part is to find it
     return paths
 
 

@@ -21,7 +21,7 @@ def worst(which: str) -> Verdict:
 
     def verdict(result: Result, _: float | None) -> str:
         parts = result.detail.get(which, {})
-        name = max(parts, key=lambda key: float(parts[key]), default=None)
+        name = max(parts, key=parts.__getitem__, default=None)
         return _end(result, "" if name is None else f"worst: {name} ({parts[name]:.3f})")
 
     return verdict
@@ -29,20 +29,21 @@ def worst(which: str) -> Verdict:
 
 def mcc(result: Result, reference: float | None) -> str:
     """How good a classifier trained on synthetic rows is."""
-    text = f"how well {result.detail['target']} of real rows is predicted; 0 is guessing"
-    if reference is None:
-        return _end(result, text)
-    if reference <= 0:
-        return _end(result, text, "real rows teach no more than guessing")
-    return _end(result, text, f"{max(result.value, 0.0) / reference:.0%} of what real rows teach")
+    taught = ""
+    if reference is not None:
+        taught = "real rows teach no more than guessing"
+        if reference > 0:
+            taught = f"{max(result.value, 0.0) / reference:.0%} of what real rows teach"
+    target = result.detail["target"]
+    return _end(result, f"how well {target} of real rows is predicted; 0 is guessing", taught)
 
 
 def rmse(result: Result, _: float | None) -> str:
     """How far a regression trained on synthetic rows is off."""
     guessing = result.detail.get("guessing the mean", 0.0)
     useful = "better" if result.value < guessing else "no better"
-    text = f"error for {result.detail['target']}, {useful} than guessing the mean ({guessing:.4g})"
-    return _end(result, text)
+    than = f"{useful} than guessing the mean ({guessing:.4g})"
+    return _end(result, f"error for {result.detail['target']}, {than}")
 
 
 def membership(result: Result, _: float | None) -> str:
@@ -54,28 +55,28 @@ def membership(result: Result, _: float | None) -> str:
         text = f"LEAK: beats a coin by {extra:.1%} more right calls than wrong ones"
     elif high < 0.5:
         text = "below a coin: this attack is misled here, and proves nothing"
-    return _end(result, text + _interval(result))
+    return _end(result, f"{text} [95 % {low:.3f} to {high:.3f}]")
 
 
 def advantage(result: Result, _: float | None) -> str:
     """Whether an attack works better on training rows than on rows never seen."""
     if "interval" not in result.detail:
         return _end(result, "0 is no leak")
-    rates = {who: result.detail[who] for who in ATTACKERS if who in result.detail}
-    shown = ", ".join(
-        f"{who} {(r['rate'] if isinstance(r, dict) else r):.1%}" for who, r in rates.items()
-    )
     found = "no leak seen: the attack works as well on rows never seen"
-    if result.detail["interval"][0] > 0:
+    low, high = result.detail["interval"]
+    if low > 0:
         found = "LEAK: the attack works better on training rows than on rows never seen"
-    return _end(result, f"{found} ({shown}){_interval(result)}")
+    shares = {who: result.detail[who] for who in ATTACKERS if who in result.detail}
+    shares = {
+        who: share["rate"] if isinstance(share, dict) else share for who, share in shares.items()
+    }
+    shown = ", ".join(f"{who} {share:.1%}" for who, share in shares.items())
+    return _end(result, f"{found} ({shown}) [95 % {low:.3f} to {high:.3f}]")
 
 
 def detection(result: Result, _: float | None) -> str:
     """How well a classifier tells synthetic from real rows."""
-    how = "easily"
-    if result.value < 0.75:
-        how = "hardly" if result.value < 0.55 else "sometimes"
+    how = "hardly" if result.value < 0.55 else "sometimes" if result.value < 0.75 else "easily"
     return _end(result, f"{how} told from real rows: .5 is a coin, 1 is always")
 
 
@@ -87,13 +88,13 @@ def propensity(result: Result, _: float | None) -> str:
 
 def coverage(result: Result, _: float | None) -> str:
     """How often an interval from synthetic rows holds the real value."""
-    text = f"{result.value:.0%} of 95 % intervals hold the real value"
+    texts = [f"{result.value:.0%} of 95 % intervals hold the real value"]
     if "perfect rows" in result.detail:
-        text += f"; perfect rows: {result.detail['perfect rows']:.0%}"
+        texts.append(f"perfect rows: {result.detail['perfect rows']:.0%}")
     missed = [name for name, share in result.detail.get("columns", {}).items() if share == 0]
     if missed:
-        text += f"; missed: {', '.join(missed[:4])}" + (", ..." if len(missed) > 4 else "")
-    return _end(result, text)
+        texts.append(f"missed: {', '.join(missed[:4])}" + ", ..." * (len(missed) > 4))
+    return _end(result, *texts)
 
 
 def validity(result: Result, _: float | None) -> str:
@@ -106,11 +107,6 @@ def validity(result: Result, _: float | None) -> str:
 def description(text: str) -> Verdict:
     """What a descriptive figure is; none of them is evidence of privacy."""
     return lambda result, _: _end(result, f"{text} (a description, no proof of privacy)")
-
-
-def _interval(result: Result) -> str:
-    low, high = result.detail["interval"]
-    return f" [95 % {low:.3f} to {high:.3f}]"
 
 
 def _end(result: Result, *texts: str) -> str:

@@ -7,7 +7,7 @@ that lie near many synthetic rows are called members. 0.5 is what a coin gives.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -29,11 +29,10 @@ from copula_shirley.evaluation.attacks.plain import (
     plain_points,
     scaled,
 )
-from copula_shirley.evaluation.comparison import Comparison, declared_range
+from copula_shirley.evaluation.comparison import Comparison, declared_range, with_nan
 from copula_shirley.evaluation.result import Result
 from copula_shirley.generator import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.schema.schema import Column
 
 Distance = Literal["hamming", "euclidean"]
 Estimator = Literal["distance", "counting"]
@@ -133,15 +132,14 @@ def membership_inference(
         if number is not None or name == "repetitions":
             check_positive(name, number)
     tables = {"train": train, "control": control, "synthetic": synthetic}
-    rows, wide = (plain_codes(tables), Wide()) if distance == "hamming" else plain_points(tables)
+    rows, wide = plain_points(tables) if distance == "euclidean" else (plain_codes(tables), None)
     rng = generator_of(random_state)
-    return _attack(rows, wide, distance, n_synthetic, repetitions, rng, members)[estimator]
+    return _attack(rows, wide, n_synthetic, repetitions, rng, members)[estimator]
 
 
 def _attack(
     tables: Sequence[NDArray[Any]],
-    wide: Wide,
-    distance: Distance,
+    wide: Wide | None,
     n_synthetic: int | None,
     repetitions: int,
     rng: np.random.Generator,
@@ -150,16 +148,19 @@ def _attack(
 ) -> dict[Estimator, Membership]:
     """Attack training, control and synthetic rows, by each estimator.
 
-    Rows are codes for the Hamming distance and points (and codes of ``wide`` columns) for the
-    Euclidean one. With several ``rows_per_person`` the interval is that of so many times fewer
+    Rows are points (and codes of ``wide`` columns) for the Euclidean distance, and codes for the
+    Hamming distance. With several ``rows_per_person`` the interval is that of so many times fewer
     records.
     """
     # rows are drawn from a fixed order, so that theirs in the table does not matter
     train, control, synthetic = (in_order(table) for table in tables)
     m = min(len(train), len(control), members or len(train))
     n = min(len(synthetic), n_synthetic or len(synthetic))
-    score: Callable[..., Scores] = _hamming_scores
-    if distance == "euclidean":
+    distance: Distance = "euclidean" if wide else "hamming"
+    if wide is None:
+        enough = _enough_agreements(np.concatenate([train, control]), synthetic[:n])
+        score = partial(_hamming_scores, enough=enough)
+    else:
         score = partial(_euclidean_scores, wide=wide)
 
     def repetition(own: np.random.Generator) -> list[float]:
@@ -228,17 +229,32 @@ def draw_rows(table: NDArray[Any], n: int, rng: np.random.Generator) -> NDArray[
     return table if n == len(table) else table[rng.choice(len(table), n, replace=False)]
 
 
-def _hamming_scores(records: Codes, rows: Codes) -> Scores:
-    """Scores from the numbers of synthetic rows at each distance 0, 1/d, ..., 1."""
-    near = agreement_counts(records, rows).T[::-1]
-    nearest = (near > 0).argmax(axis=0)
+def _hamming_scores(records: Codes, rows: Codes, enough: int = 0) -> Scores:
+    """Scores from the numbers of synthetic rows at each distance 0, 1/d, ..., 1.
+
+    Rows that agree in fewer than ``enough`` columns are not counted, which saves time, unless
+    it turns out that the median of the least distances lies beyond.
+    """
+    d = records.shape[1]
+    near = agreement_counts(records, rows, enough).T[::-1]
+    seen = near.any(axis=0)
+    if enough and 2 * np.count_nonzero(seen) <= len(records):
+        return _hamming_scores(records, rows)
+    nearest = np.where(seen, (near > 0).argmax(axis=0), d)
     # the median of whole numbers is a multiple of 1/2, and exact
     inside = near[: int(np.median(nearest)) + 1]
-    weights = -np.log(np.arange(len(inside)) / records.shape[1] + TINY)
+    weights = -np.log(np.arange(len(inside)) / d + TINY)
     return {
         "distance": weights @ inside / len(rows),
         "counting": np.ones(len(inside)) @ inside / len(rows),
     }
+
+
+def _enough_agreements(records: Codes, rows: Codes) -> int:
+    """In how many columns most records agree with their nearest row; from a few of them."""
+    counts = agreement_counts(records[:: len(records) // 256 + 1], rows)
+    most = counts.shape[1] - 1 - (counts[:, ::-1] > 0).argmax(axis=1)
+    return int(np.quantile(most, 0.4, method="lower"))
 
 
 def _euclidean_scores(records: FloatArray, rows: FloatArray, wide: Wide) -> Scores:
@@ -301,7 +317,7 @@ def membership(
         times = 50 if n_synthetic else 1
         rows, wide = _encoded(c, distance)
         rng = c.rng(name)
-        return _attack(rows, wide, distance, n_synthetic, times, rng, None, rows_each)
+        return _attack(rows, wide, n_synthetic, times, rng, None, rows_each)
 
     found = c.once(name, attack)[estimator]
     notes = list(c.note_on_people.values())
@@ -313,25 +329,18 @@ def membership(
     return Result(detail[which], detail)
 
 
-def _encoded(c: Comparison, distance: Distance) -> tuple[list[NDArray[Any]], Wide]:
+def _encoded(c: Comparison, distance: Distance) -> tuple[list[NDArray[Any]], Wide | None]:
     """Rows as whole numbers; or as points, with numbers scaled to the declared range."""
-    stacked = [
-        np.concatenate([rows.numbers[name] for rows in (c.train, c.test, c.synthetic)])
-        for name in c.schema.names
-    ]
-    wide = Wide()
-    if distance == "hamming":
-        codes = [np.unique(numbers, return_inverse=True)[1] for numbers in stacked]
-        table: NDArray[Any] = np.column_stack(codes).astype(np.int32)
-    else:
-        pairs = zip(c.schema, stacked, strict=True)
-        table, wide = join([_coordinates(column, numbers) for column, numbers in pairs])
+    parts: list[NDArray[Any]] = []
+    for column in c.schema:
+        tables = (c.train, c.test, c.synthetic)
+        numbers = np.concatenate([rows.numbers[column.name] for rows in tables])
+        if distance == "hamming":
+            parts.append(np.unique(numbers, return_inverse=True)[1].astype(np.int32))
+        elif column.is_ordered:
+            low = column.domain.number_range[0]
+            parts.append(scaled(with_nan(numbers), low, low + declared_range(column)))
+        else:
+            parts.append(numbers)
+    table, wide = join(parts) if distance == "euclidean" else (np.column_stack(parts), None)
     return np.split(table, np.cumsum([len(c.train), len(c.test)])), wide
-
-
-def _coordinates(column: Column, numbers: FloatArray) -> FloatArray:
-    if not column.is_ordered:
-        return numbers
-    low = column.domain.number_range[0]
-    known = np.where(np.isneginf(numbers), np.nan, numbers)
-    return scaled(known, low, low + declared_range(column))

@@ -45,11 +45,9 @@ def fitting(predicate: Predicate, rows: Rows) -> NDArray[np.intp]:
 
 
 def _holds(numbers: FloatArray, relation: str, value: float) -> NDArray[np.bool_]:
-    if relation == "=":
-        return np.asarray(numbers == value)
     if relation == "<=":  # a missing value is below no bound
         return np.asarray((numbers <= value) & (numbers != -np.inf))
-    return np.asarray(numbers >= value)
+    return np.asarray(numbers == value if relation == "=" else numbers >= value)
 
 
 def singling_out(c: Comparison) -> Result:

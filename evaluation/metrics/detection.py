@@ -15,8 +15,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from copula_shirley.evaluation.attacks.plain import indicators, scaled
-from copula_shirley.evaluation.comparison import Comparison, Rows
-from copula_shirley.evaluation.metrics.learning import FORESTS, forest, with_nan
+from copula_shirley.evaluation.comparison import Comparison, Rows, with_nan
+from copula_shirley.evaluation.metrics.learning import FORESTS, forest
 from copula_shirley.evaluation.result import Result
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import matthews_corrcoef
 
-from copula_shirley.evaluation.comparison import Comparison, Rows
+from copula_shirley.evaluation.comparison import Comparison, Rows, with_nan
 from copula_shirley.evaluation.result import Result
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column
@@ -63,11 +63,6 @@ def _features(rows: Rows, target: Column) -> FloatArray:
     """All other columns as numbers; missing values are NaN, which XGBoost understands."""
     others = [values for name, values in rows.numbers.items() if name != target.name]
     return with_nan(np.column_stack(others))
-
-
-def with_nan(numbers: FloatArray) -> FloatArray:
-    """Missing values as NaN."""
-    return np.where(np.isneginf(numbers), np.nan, numbers)
 
 
 def _label(column: Column, value: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -98,21 +98,17 @@ def shares(c: Comparison) -> dict[str, dict[str, list[Any]]]:
 def _labels(column: Column, edges: Sequence[float]) -> list[str]:
     """Names of the cells of ``Binning.codes``."""
     if column.is_listed:
-        inner = [str(value) for value in column.domain.categories]
-    elif column.is_whole and column.maximum - column.minimum < len(edges) + 2:
-        inner = [str(value) for value in range(column.minimum, column.maximum + 1)]
-    else:
-        values = column.domain.from_numbers(np.array(edges))
-        ends = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
-        # a value that has a cell of its own lies between two edges next to each other
-        between = [
-            ends[i]
-            if np.nextafter(edges[i - 1], np.inf) >= edges[i]
-            else f"{ends[i - 1]} to {ends[i]}"
-            for i in range(1, len(ends))
-        ]
-        inner = [f"up to {ends[0]}", *between, f"above {ends[-1]}"] if ends else ["any"]
-    return ["missing", *inner, "outside"]
+        return ["missing", *map(str, column.domain.categories), "outside"]
+    if column.is_whole and column.maximum - column.minimum < len(edges) + 2:
+        return ["missing", *map(str, range(column.minimum, column.maximum + 1)), "outside"]
+    values = column.domain.from_numbers(np.array(edges))
+    ends = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
+    if not ends:
+        return ["missing", "any", "outside"]
+    inner = [f"{low} to {high}" for low, high in pairwise(ends)]
+    for i in np.flatnonzero(np.nextafter(edges[:-1], np.inf) >= edges[1:]):
+        inner[i] = ends[i + 1]  # a value that has a cell of its own
+    return ["missing", f"up to {ends[0]}", *inner, f"above {ends[-1]}", "outside"]
 
 
 def total_variation(

@@ -210,6 +210,18 @@ def test_the_attack_equals_a_naive_double_loop(
     assert ours == pytest.approx(naive, abs=1e-9)
 
 
+def test_a_wrong_guess_of_enough_agreements_changes_nothing() -> None:
+    rng = np.random.default_rng(0)
+    few = np.array([[0, 0], [1, 1], [5, 5], [6, 6]], dtype=np.int32)
+    # two of the four few have no row in common: the median lies between 0 and 1 differences
+    tables = (few, few[:2]), tuple(rng.integers(0, 4, (n, 6)).astype(np.int32) for n in (30, 20))
+    for records, rows in tables:
+        slow = module._hamming_scores(records, rows)
+        for enough in range(records.shape[1] + 1):
+            quick = module._hamming_scores(records, rows, enough)
+            assert all((slow[estimator] == quick[estimator]).all() for estimator in slow)
+
+
 def test_pairs_that_are_not_stored_are_computed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     records, rows = rng.random((300, 4)), rng.random((70, 4))
