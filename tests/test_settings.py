@@ -1,4 +1,4 @@
-"""Settings by scikit-learn's manners; old names are taken for one version."""
+"""What every generator has in common: settings, a missing schema, cards, files, progress."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ import pytest
 from card_models import edited
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from tables import jobs, whole_numbers
+from tables import JOBS, QUICK, fitted, jobs, whole_numbers
 
-from copula_shirley import PrivateVine, SettingError, load
+from copula_shirley import (
+    ArtefactError,
+    Generator,
+    PrivacyWarning,
+    PrivateVine,
+    Schema,
+    SettingError,
+    load,
+    synthesize,
+)
+from copula_shirley.generator import find_generator, generators
 
 
 def test_an_old_name_is_taken_and_told() -> None:
@@ -49,3 +59,43 @@ def test_a_saved_model_with_old_names_still_loads(tmp_path: Path) -> None:
     old = load(tmp_path / "old.shirley")
     assert isinstance(old, PrivateVine) and old.reweight and old.settings_["tilt"] is True
     assert old.sample(9, random_state=0).equals(model.sample(9, random_state=0))
+
+
+@pytest.mark.parametrize("name", sorted(generators()))
+def test_without_a_schema_one_is_drafted_and_nothing_is_proved(name: str) -> None:
+    kind = find_generator(name)
+    with pytest.warns(PrivacyWarning, match="without a schema"):
+        model = kind(**QUICK.get(name, {}), random_state=1).fit(jobs())
+    drafted = fitted(name, schema=Schema.draft(jobs()), random_state=1)
+    assert model.schema_ == drafted.schema_ and model.ledger_.proved is None
+    assert model.ledger_.unprotected == drafted.ledger_.unprotected
+
+
+def test_a_model_in_a_notebook_and_out_of_a_file(tmp_path: Path) -> None:
+    model = fitted("dp-histogram", random_state=1)
+    assert "DPHistogram(" in PrivateVine()._repr_html_() + model._repr_html_()
+    assert "<iframe" in model._repr_html_() and "<table" in model.ledger_._repr_html_()
+    assert "<table" in model.schema_._repr_html_() and "<html" in model.card().to_html()
+    model.save(tmp_path / "m.shirley")
+    for kind in (Generator, type(model)):
+        assert kind.load(tmp_path / "m.shirley").card() == model.card()
+    with pytest.raises(ArtefactError, match="the model is a dp-histogram, not a private-vine"):
+        PrivateVine.load(tmp_path / "m.shirley")
+
+
+def test_sampling_tells_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("copula_shirley.generator.CHUNK", 40)
+    told: list[tuple[str, float]] = []
+    fitted("uniform").sample(100, progress=lambda *step: told.append(step))
+    assert told == [("40 of 100 rows", 0.4), ("80 of 100 rows", 0.8), ("100 of 100 rows", 1.0)]
+
+
+def test_a_table_in_one_line() -> None:
+    synthetic = synthesize(jobs(), JOBS, epsilon=1)
+    assert list(synthetic) == list(JOBS.names)
+    with pytest.raises(SettingError, match="nothing would be proved"):
+        synthesize(jobs())
+    rows, model = synthesize(
+        jobs(), model="uniform", rows=3, accept_unproved=True, return_model=True
+    )
+    assert len(rows) == 3 and model.ledger_.proved is None

@@ -92,9 +92,10 @@ class LazyGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except ShirleyError as error:
-            if ctx.invoked_subcommand is not None:
-                options = options_of(self.get_command(ctx, ctx.invoked_subcommand))
-                error.args = (in_options(str(error), options),)
+            name = ctx.invoked_subcommand
+            if name is not None:
+                text = in_options(str(error), options_of(self.get_command(ctx, name)))
+                error.args = (text + hint(name, error.__cause__),)
             raise
 
 
@@ -125,12 +126,9 @@ def loaded(entry: EntryPoint) -> Any:
     try:
         found = entry.load()
     except Exception as error:
-        extra = EXTRAS.get(entry.module.split(".")[1]) if name in COMMANDS else None
-        lacks = extra is not None and isinstance(error, ImportError)
-        hint = f"; pip install 'copula-shirley[{extra}]' adds it" if lacks else ""
         raise SettingError(
             f"command ({name!r}) cannot be loaded from {entry.value}: "
-            f"{type(error).__name__}: {error}{hint}"
+            f"{type(error).__name__}: {error}{hint(name, error)}"
         ) from error
     outer = typer.Typer(add_completion=False, rich_markup_mode="markdown")
     if isinstance(found, typer.Typer):
@@ -139,6 +137,14 @@ def loaded(entry: EntryPoint) -> Any:
         outer.command(name)(found)
     outer.callback()(lambda: None)  # else typer makes the only command the whole
     return typer.main.get_group(outer).commands[name]
+
+
+def hint(command: str, error: BaseException | None) -> str:
+    """The extra that adds what a command of ours cannot import."""
+    known = COMMANDS.get(command)
+    extra = EXTRAS.get(known.module.split(".")[1]) if known is not None else None
+    lacks = extra is not None and isinstance(error, ImportError)
+    return f"; pip install 'copula-shirley[{extra}]' adds it" if lacks else ""
 
 
 def options_of(command: Any) -> set[str]:
