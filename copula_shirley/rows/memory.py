@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.rows.rows import ABSENT, CellMap, Chunk, Integers, LabelMap, RowNumbers, Tally
+from copula_shirley.rows.rows import ABSENT, CellMap, Chunk, Integers, LabelMap, Tally
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
 
@@ -23,21 +23,10 @@ CHUNK = 2**16
 
 
 class MemoryRows:
-    """A validated table as numbers per column, and whose row each is.
+    """A validated table as numbers per column, and whose row each is (by default its own).
 
-    Parameters
-    ----------
-    schema : Schema
-    numbers : mapping
-        The number of each row, by column.
-    units : array, optional
-        A number for the person of each row; by default each row is somebody's only one.
-    codes : mapping, optional
-        The cell of each row, by column; by default of the declared domain.
-    labels, missing : mapping, optional
-        See ``Chunk``.
-    row_numbers : array, optional
-        The place of each row in the table; by default in this order.
+    ``codes`` are the cells of the rows, by default of the declared domain; ``labels`` and
+    ``missing`` as in ``Chunk``.
     """
 
     def __init__(
@@ -49,17 +38,17 @@ class MemoryRows:
         codes: Mapping[str, NDArray[np.int32]] | None = None,
         labels: Mapping[str, pd.Series] | None = None,
         missing: Mapping[str, NDArray[np.bool_]] | None = None,
-        row_numbers: RowNumbers | None = None,
     ) -> None:
         size = next(len(values) for part in (numbers, labels or {}) for values in part.values())
         self.schema = schema
         self.numbers = numbers
         self.units = np.arange(size) if units is None else units
         self.labels, self.missing = labels or {}, missing or {}
-        self.row_numbers = np.arange(size) if row_numbers is None else row_numbers
+        self.row_numbers = np.arange(size)
         #: Of the jitter: nothing that is kept leads to it.
         self.seed = secrets.randbits(128)
-        self._codes = codes
+        if codes is not None:
+            self.codes = codes
         self._tables: dict[CellMap, Integers] = {}
         self._derived: dict[Hashable, Any] = {}
 
@@ -86,8 +75,6 @@ class MemoryRows:
     @cached_property
     def codes(self) -> Mapping[str, NDArray[np.int32]]:
         """The cell of each row, by column; short numbers, since there are many."""
-        if self._codes is not None:
-            return self._codes
         codes = Grid(self.schema).codes(self.numbers)
         return {name: cells.astype(np.int32) for name, cells in codes.items()}
 
@@ -108,10 +95,9 @@ class MemoryRows:
         starts = range(0, max(len(self), 1), CHUNK)
         return [self.chunk(start, start + CHUNK) for start in starts]
 
-    # -- what a curator asks (``copula_shirley.rows.rows.Rows``) -----------------------
+    # -- what a curator asks: see ``copula_shirley.rows.rows.Rows`` --------------------
 
     def count(self, cell_map: CellMap, *, again: bool = False) -> Integers:
-        """How many rows lie in each cell; ``again`` says that the same will be asked again."""
         if cell_map in self._tables:
             return self._tables[cell_map]
         size = math.prod(cell_map.shape)
@@ -124,7 +110,6 @@ class MemoryRows:
         return counts
 
     def tally(self, label_map: LabelMap) -> Tally:
-        """How many rows have each category that occurs; missing values under ``ABSENT``."""
         found: Tally = Counter()
         for chunk in self._chunks:
             labels, missing = label_map.labels(chunk)

@@ -21,16 +21,9 @@ HARMLESS, LARGEST_RATIO = 2**30, 100
 #: Values of texts that are looked at together.
 BATCH = 2**20
 #: Dtypes that can hold a gap, so that none changes them.
-NULLABLE: dict[Any, Any] = {
-    pa.bool_(): pd.BooleanDtype(),
-    pa.int8(): pd.Int8Dtype(),
-    pa.int16(): pd.Int16Dtype(),
-    pa.int32(): pd.Int32Dtype(),
-    pa.int64(): pd.Int64Dtype(),
-    pa.uint8(): pd.UInt8Dtype(),
-    pa.uint16(): pd.UInt16Dtype(),
-    pa.uint32(): pd.UInt32Dtype(),
-    pa.uint64(): pd.UInt64Dtype(),
+NULLABLE: dict[Any, Any] = {pa.bool_(): pd.BooleanDtype()} | {
+    pa.type_for_alias(name.lower()): pd.api.types.pandas_dtype(name)
+    for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 }
 
 
@@ -51,8 +44,9 @@ def read_parquet(path: str | Path, *, declared: bool) -> pd.DataFrame:
                 f"{str(path)!r}: rows ({about.num_rows:,}) times columns ({about.num_columns:,}) "
                 f"must be at most {MOST_CELLS:,}"
             )
-        _check_kinds(pq.read_schema(path))
-        _check_unpacked(path, about)
+        schema = pq.read_schema(path)
+        _check_kinds(schema)
+        _check_unpacked(path, about, schema)
         if not declared:
             return pd.read_parquet(path)
         table: pd.DataFrame = pq.read_table(path).to_pandas(types_mapper=NULLABLE.get)
@@ -76,7 +70,7 @@ def _check_kinds(schema: pa.Schema) -> None:
             )
 
 
-def _check_unpacked(path: str | Path, about: pq.FileMetaData) -> None:
+def _check_unpacked(path: str | Path, about: pq.FileMetaData, schema: pa.Schema) -> None:
     """Refuse a small file that says a huge table, before memory is taken for it.
 
     Numbers are counted as the pipeline holds them, with 8 bytes each. A text stands once in the
@@ -86,12 +80,8 @@ def _check_unpacked(path: str | Path, about: pq.FileMetaData) -> None:
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     rows = max(about.num_rows, sum(group.num_rows for group in groups))
     found = max(8 * rows * about.num_columns, sum(group.total_byte_size for group in groups))
-    texts = [
-        field.name
-        for field in pq.read_schema(path)
-        if any(of(field.type) for of in (pa.types.is_string, pa.types.is_large_string))
-        or any(of(field.type) for of in (pa.types.is_binary, pa.types.is_large_binary))
-    ]
+    kinds = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+    texts = [field.name for field in schema if field.type in kinds]
     if found <= most and texts:
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             for batch in file.iter_batches(max(1, BATCH // len(texts)), columns=texts):

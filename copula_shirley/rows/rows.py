@@ -24,32 +24,22 @@ from copula_shirley.schema.domain import FloatArray
 T = TypeVar("T")
 Integers = NDArray[np.int64]
 RowNumbers = NDArray[np.uint64]
+#: How often each category occurs, by the name of its type and itself; missing ones as ``ABSENT``.
+Tally = Counter[tuple[str, Any]]
+ABSENT = ("missing", None)
 #: Of the generator splitmix64 (Steele, Lea and Flood 2014).
 GAMMA, FIRST, SECOND = (
     np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
 
 
-STEP = np.float32(2.0**-24)
-
-
 @dataclass(frozen=True, eq=False)
 class Chunk:
     """Some of the rows: all that a cell map looks at. Everything in here is private.
 
-    Attributes
-    ----------
-    codes : mapping
-        The declared cell of each row, by column.
-    numbers : mapping
-        The number of each row, by column.
-    labels, missing : mapping
-        The category of each row out of no list, and whether its value is missing; of columns whose
-        domain is not declared.
-    row_numbers : array
-        The place of each row in the whole table, from 0 on.
-    seed : int
-        Of the jitter.
+    By column it holds the declared cell (``codes``) and the number of each row; where the domain is
+    not declared, its category out of no list (``labels``) and whether its value is missing. Row
+    numbers are places in the whole table, from 0 on; ``seed`` is that of the jitter.
     """
 
     codes: Mapping[str, NDArray[np.int32]]
@@ -73,9 +63,9 @@ class Chunk:
         state = (state ^ (state >> np.uint64(30))) * FIRST
         state = (state ^ (state >> np.uint64(27))) * SECOND
         state ^= state >> np.uint64(31)
-        # a single-precision number has 24 bits
-        jitter: NDArray[np.float32] = (state >> np.uint64(40)).astype(np.float32) * STEP
-        return jitter
+        # the upper 24 bits: a single-precision number has no more
+        jitter: NDArray[np.float32] = (state >> np.uint64(40)).astype(np.float32)
+        return jitter * np.float32(2.0**-24)
 
     def derived(self, what: Hashable, compute: Callable[[Chunk], T]) -> T:
         """What follows from these rows, computed once and forgotten with them."""
@@ -90,7 +80,7 @@ class Named(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Columns that it looks at, for people."""
+        """Columns, for people."""
         ...
 
 
@@ -115,32 +105,21 @@ class LabelMap(Named, Protocol):
         ...
 
 
-#: How often each category occurs, by the name of its type and itself.
-Tally = Counter[tuple[str, Any]]
-#: The entry of a tally for missing values.
-ABSENT = ("missing", None)
-
-
 class Rows(Protocol):
     """Who holds the rows. The answers are exact, so only the curator may ask.
 
-    Attributes
-    ----------
-    seed : int
-        Of the jitter. Who knows it knows the jitter of the n-th row, so it is as private as the
-        order of the rows.
+    Who knows the ``seed`` knows the jitter of the n-th row, so it is as private as the order of
+    the rows.
     """
 
     seed: int
 
-    def __len__(self) -> int:
-        """The number of rows."""
-        ...
+    def __len__(self) -> int: ...
 
     def count(self, cell_map: CellMap, *, again: bool = False) -> Integers:
         """How many rows lie in each cell; ``again`` says that the same will be asked again."""
         ...
 
     def tally(self, label_map: LabelMap) -> Tally:
-        """How many rows have each category that occurs; missing values under ``ABSENT``."""
+        """How many rows have each category that occurs."""
         ...

@@ -22,8 +22,7 @@ from copula_shirley.schema.domain import TEXT
 from copula_shirley.schema.schema import MOST_COLUMNS, Column, Schema
 from copula_shirley.schema.values import number_of, numbers_named, text_reader
 
-CSV = (".csv",)
-PARQUET = (".parquet", ".pq")
+KINDS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
 #: Letters of one line of a CSV file; a single field has at most 131,072, Python's own limit.
 LONGEST_LINE = 2**24
 #: Letters of a CSV file that are read together, lines that are parsed together (few, so that they
@@ -39,16 +38,14 @@ Asked = Callable[[], pd.Series]
 
 
 def is_table(path: str | Path) -> bool:
-    """Whether a file is a table, by its extension."""
-    return Path(path).suffix.lower() in CSV + PARQUET
+    return Path(path).suffix.lower() in KINDS
 
 
 def check_extension(path: str | Path) -> str:
     """The kind of a table file, by its extension."""
     if not is_table(path):
-        known = ", ".join(CSV + PARQUET)
-        raise SchemaError(f"file name {str(path)!r} must end in one of {known}")
-    return "csv" if Path(path).suffix.lower() in CSV else "parquet"
+        raise SchemaError(f"file name {str(path)!r} must end in one of {', '.join(KINDS)}")
+    return KINDS[Path(path).suffix.lower()]
 
 
 def read_table(
@@ -68,10 +65,10 @@ def read_table(
     """
     check_regular(path, SchemaError)
     try:
-        if check_extension(path) == "parquet":
-            table = read_parquet(path, declared=schema is not None)
-            return _without_named(table, schema, missing)
-        return _read_csv(path, schema, missing)
+        if check_extension(path) == "csv":
+            return _read_csv(path, schema, missing)
+        table = read_parquet(path, declared=schema is not None)
+        return _without_named(table, schema, missing)
     except FileNotFoundError:
         raise SchemaError(f"{str(path)!r} does not exist") from None
     except OSError as error:
@@ -175,16 +172,10 @@ def _inferred(missing: Sequence[str]) -> tuple[Told, Asked]:
         csv.writer(lines, quoting=csv.QUOTE_ALL).writerows((text, "0") for text in texts)
         lines.seek(0)
         code = any(re.match(r"0\d", text) for text in texts)  # 01234 is a code and no number
-        column: pd.Series = pd.read_csv(
-            lines,
-            header=None,
-            usecols=[0],
-            keep_default_na=False,
-            na_values=["", *missing],
-            dtype=str if code else None,
-            low_memory=False,
-            **EXACT_FLOATS,
-        )[0]
+        how: dict[str, Any] = {"dtype": str if code else None, "low_memory": False, **EXACT_FLOATS}
+        gaps = ["", *missing]
+        known = pd.read_csv(lines, header=None, keep_default_na=False, na_values=gaps, **how)
+        column: pd.Series = known[0]
         return column.take(fields.indices.to_numpy()).reset_index(drop=True)
 
     return lambda fields: blocks.append(pa.array(fields, pa.large_string())), asked
@@ -192,15 +183,16 @@ def _inferred(missing: Sequence[str]) -> tuple[Told, Asked]:
 
 def _reason(error: Exception) -> str:
     """What is wrong with a file, without quoting what stands in it."""
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not UTF-8 text"
-    if isinstance(error, pd.errors.EmptyDataError):
-        return "it is empty"
     if isinstance(error, csv.Error) and "field limit" in str(error):
         return f"a field has more than {csv.field_size_limit():,} letters"
-    if isinstance(error, pd.errors.ParserError | csv.Error):
-        return "its lines have different numbers of fields, or a quote is not closed"
-    return f"{type(error).__name__}"
+    reasons: dict[Any, str] = {
+        UnicodeDecodeError: "it is not UTF-8 text",
+        pd.errors.EmptyDataError: "it is empty",
+        pd.errors.ParserError | csv.Error: "its lines have different numbers of fields, or a quote "
+        "is not closed",
+    }
+    found = (text for kind, text in reasons.items() if isinstance(error, kind))
+    return next(found, type(error).__name__)
 
 
 # -- Parquet ---------------------------------------------------------------------------

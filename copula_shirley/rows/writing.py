@@ -34,17 +34,15 @@ def write_table(
         with open(path, "w", encoding="utf-8", newline="") as file:
             for i, chunk in enumerate(chunks):
                 table = escaped(chunk) if escape_formulas else chunk
-                table.to_csv(
-                    file, index=False, header=i == 0, lineterminator="\n", quoting=_quoting(table)
-                )
+                how: dict[str, Any] = {"lineterminator": "\n", "quoting": _quoting(table)}
+                table.to_csv(file, index=False, header=i == 0, **how)
                 written(len(chunk))
         return
     writer: pq.ParquetWriter | None = None
     try:
         for chunk in chunks:
-            table = pa.Table.from_pandas(
-                chunk, schema=writer.schema if writer else None, preserve_index=False
-            )
+            schema = writer.schema if writer else None
+            table = pa.Table.from_pandas(chunk, schema=schema, preserve_index=False)
             if writer is None:
                 fields = [
                     f.with_type(pa.string()) if pa.types.is_null(f.type) else f
@@ -66,9 +64,6 @@ def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
     return csv.QUOTE_NONNUMERIC if held else csv.QUOTE_MINIMAL
 
 
-# -- formulas ----------------------------------------------------------------------
-
-
 def is_formula(value: Any) -> bool:
     """Whether a spreadsheet would run a text as a formula; a number is none.
 
@@ -88,22 +83,23 @@ def quoted(value: Any) -> Any:
 def escaped(table: pd.DataFrame) -> pd.DataFrame:
     """The table with a single quote before every text and name that is a formula.
 
-    Numbers stay numbers: only texts are changed. To read the values again, take one leading quote
-    off each text whose second letter is one of ``= + - @``, tab or carriage return. A text that
-    had such a quote already cannot be told apart from an escaped one.
+    To read the values again, take one leading quote off each text whose second letter is one of
+    ``= + - @``, tab or carriage return. A text that had such a quote already cannot be told apart
+    from an escaped one.
 
     Examples
     --------
     >>> escaped(pd.DataFrame({"=x": ["@home", "away"], "n": [-1, 2]})).to_dict("list")
     {"'=x": ["'@home", 'away'], 'n': [-1, 2]}
     """
-    series = {}
-    for name in table:
-        values = table[name]
-        if not pd.api.types.is_numeric_dtype(values.dtype):
-            values = values.astype(object).map(quoted)
-        series[quoted(name)] = values
-    return pd.DataFrame(series)
+    numeric = pd.api.types.is_numeric_dtype
+    series = {name: table[name] for name in table}
+    return pd.DataFrame(
+        {
+            quoted(name): values if numeric(values) else values.astype(object).map(quoted)
+            for name, values in series.items()
+        }
+    )
 
 
 def formulas(schema: Schema) -> list[str]:

@@ -40,42 +40,23 @@ DRAFT_DIGITS = 16
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its kind and its public domain.
+    """One column: its kind (one of ``KINDS``) and its public domain.
 
-    Parameters
-    ----------
-    name : str
-    kind : {"categorical", "boolean", "integer", "continuous", "datetime", "duration"}
-        One of ``KINDS``.
-    categories : tuple
-        The closed list of a categorical column.
-    ordered : bool
-        The list's order means something (it is then kept by every encoder).
-    other : object
-        The category that takes unknown ones when ``on_unknown="clip"``.
-    minimum, maximum : number, datetime or timedelta
-        Bounds, both inclusive.
-    resolution : float or str
-        Continuous: draws are rounded to it. Datetime and duration: the grid on which the values
-        lie, such as ``"1D"`` or ``"1s"``.
-    cells : int
-        Number of equal-width histogram cells over the domain.
-    special : tuple
-        Values with a cell of their own, such as 0 dollars.
-    format : str
-        Of dates that are stored as text, such as ``"%Y-%m-%d"``; ISO 8601 without one.
-    missing : bool
-        Values may be missing.
-    provenance : {"declared", "drafted", "private"}
-        Where kind and domain came from: documentation; the data; or, with "private", the kind
-        from documentation and bounds and categories from noisy counts that are paid for
-        (``PrivateVine(domain="measured")``). Before they are bought such a column may be *open*:
-        without categories, or without minimum and maximum.
-    source : str, optional
-        Where a declared domain is known from, such as ``"codebook 2019, p. 4"``.
-    draft : str, optional
-        The digest of drafted values. It is set for drafted columns, and kept with declared ones
-        only while these hold the same values; then they must have a ``source``.
+    ``categories`` are the closed list of a categorical column; ``ordered`` says that their order
+    means something, and ``other`` is the one that takes unknown ones with ``on_unknown="clip"``.
+    Other columns have a ``minimum`` and a ``maximum``, both inclusive. Draws of numbers are rounded
+    to ``resolution``; moments and durations lie on its grid, such as ``"1D"`` or ``"1s"``.
+    ``cells`` is the number of equal-width histogram cells, and ``special`` values have one of their
+    own, such as 0 dollars. ``format`` is that of dates stored as text, such as ``"%Y-%m-%d"``; ISO
+    8601 without one. Values may be ``missing``.
+
+    ``provenance`` says where kind and domain came from: documentation ("declared", with a
+    ``source`` such as ``"codebook 2019, p. 4"``), the data ("drafted"), or with "private" the kind
+    from documentation and bounds and categories from noisy counts that are paid for
+    (``PrivateVine(domain="measured")``). Before they are bought such a column may be *open*:
+    without categories, or without minimum and maximum. ``draft`` is the digest of drafted values:
+    it is set for drafted columns, and kept with declared ones only while these hold the same
+    values; then they must have a ``source``.
 
     Examples
     --------
@@ -248,15 +229,9 @@ class Column:
 class LeftOut:
     """A column of the table that no model learns from, such as names.
 
-    Parameters
-    ----------
-    name : str
-    reason : str, optional
-        For people; it is public, like the name.
-    replace : {"drop", "id"}
-        The synthetic table lacks the column, or has consecutive numbers 1, 2, ... in its place.
-    provenance : {"declared", "drafted"}
-        Who decided that it is left out: the curator, or a draft that looked at the rows.
+    The ``reason`` is for people; it is public, like the name. The synthetic table lacks the column
+    (``replace="drop"``), or has consecutive numbers 1, 2, ... in its place ("id"). ``provenance``
+    tells who left it out: the curator ("declared"), or a draft that looked at the rows ("drafted").
     """
 
     name: str

@@ -64,17 +64,16 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
         whose = whose[series.notna().to_numpy()]
         once = pd.DataFrame({"value": known.to_numpy(dtype=object), "whose": whose.to_numpy()})
         each = known[~once.duplicated().to_numpy()]
-    plain = [(kind, cls) for kind, cls in reversed(KINDS.items()) if not cls.may_identify]
-    others = [(kind, cls) for kind, cls in reversed(KINDS.items()) if cls.may_identify]
-    for kind, cls in plain:
-        if (fields := cls.draft(known)) is not None:
+    reason, kinds = None, [*reversed(KINDS.items())]
+    for kind, cls in sorted(kinds, key=lambda item: item[1].may_identify):
+        if cls.may_identify and reason is None:
+            reason = identifiers.why_left_out(name, each)
+            if reason is not None:
+                break
+        fields = cls.draft(each if cls.may_identify else known)
+        if fields is not None:
             return Column(kind=kind, **fields, **shared)
-    reason = identifiers.why_left_out(name, each)
-    if reason is not None:
-        return LeftOut(name, reason, provenance="drafted")
-    drafts = ((kind, cls.draft(each)) for kind, cls in others)
-    kind, fields = next((kind, fields) for kind, fields in drafts if fields is not None)
-    return Column(kind=kind, **fields, **shared)
+    return LeftOut(name, reason, provenance="drafted")
 
 
 def kind_of(dtype: Any) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ FEW = 20
 #: A text of more letters, or columns with a median above the half of it, is a note and no category.
 LONG_TEXT = 100
 
+LOOKS = "its values look like {}"
 NAMES = "its values are names of people"
 LONG = "its values are long texts, in which anything may stand"
 OWN = "nearly every row has a value of its own"
@@ -41,6 +42,7 @@ NUMBERS = (
     "with --missing"
 )
 DATES = "its values look like dates; describe it as kind: datetime with their format"
+RECORDS = "numbers of people or records"
 BY_NAME = "by its name it holds {}"
 
 # -- by values ---------------------------------------------------------------------
@@ -112,6 +114,8 @@ SURE_ID = _set(
     "sozialversicherungsnummer versichertennummer versicherungsnummer steuernummer"
 )
 NUMBER = _set("no nr num number nummer numero")
+SECURITY = _set("security securite seguridad")
+FILED = _set("account card case chart file policy record insurance license licence")
 #: A column "name" of such values says whether there is one.
 YES_OR_NO = _set("yes no y n true false t f 1 0 1.0 0.0 ja nein j oui non o si s")
 
@@ -139,9 +143,15 @@ def said_by_name(name: str) -> tuple[str, bool] | None:
     """
     said = words(name)
     some = frozenset(said)
-    if some & SURE_NAME or (some & NAME and some <= NAME | OF_A_PERSON):
-        return "names of people", True
-    if any(w.endswith("name") and w[:-4] in OF_A_PERSON for w in said):
+    numbered = len(said) > 1 and said[-1] in NUMBER
+    german = [w for w in said if w.endswith(("nummer", "nr")) and w not in NUMBER]
+    of_a_person = (
+        numbered or some & ID or said[:1] in (["numero"], ["no"]),
+        any(w.endswith("id") and w[:-2] in PERSON for w in said),
+        any(w.startswith(p) for w in german for p in PERSON if len(p) > 4),
+    )
+    names = some & SURE_NAME or (some & NAME and some <= NAME | OF_A_PERSON)
+    if names or any(w.endswith("name") and w[:-4] in OF_A_PERSON for w in said):
         return "names of people", True
     if some & EMAIL:
         return "e-mail addresses", False
@@ -149,21 +159,12 @@ def said_by_name(name: str) -> tuple[str, bool] | None:
         return "phone numbers", False
     if some & ADDRESS or any(w.endswith("strasse") for w in said):
         return "addresses", False
-    what = "numbers of people or records"
-    numbered = said[-1:] and said[-1] in NUMBER and len(said) > 1
-    if some & SURE_ID or any(w.endswith("id") and w[:-2] in PERSON for w in said):
-        return what, True
-    if some & PERSON and (some & ID or numbered or said[0] in ("numero", "no")):
-        return what, True
-    german = [w for w in said if w.endswith(("nummer", "nr")) and w not in NUMBER]
-    if any(w.startswith(p) for w in german for p in PERSON if len(p) > 4):
-        return what, True
-    if numbered and some & _set("security securite seguridad"):
-        return what, True
-    filed = some & _set("account card case chart file policy record insurance license licence")
-    if some & ID or german or (numbered and filed) or (len(said) == 1 and some & PERSON):
-        return what, False
-    return None
+    if some & SURE_ID or (some & PERSON and of_a_person[0]) or any(of_a_person[1:]):
+        return RECORDS, True
+    if numbered and some & SECURITY:
+        return RECORDS, True
+    alone = len(said) == 1 and some & PERSON
+    return (RECORDS, False) if some & ID or german or (numbered and some & FILED) or alone else None
 
 
 # -- both ------------------------------------------------------------------------------
@@ -172,25 +173,17 @@ def said_by_name(name: str) -> tuple[str, bool] | None:
 def why_left_out(name: str, values: pd.Series) -> str | None:
     """Why a draft must leave a column out; None if it may be described.
 
-    Parameters
-    ----------
-    name : str
-        Of the column.
-    values : Series
-        Without missing ones: a value for each row, or for each person who has it.
+    Of the ``values`` there is one for each row, or for each person who has it; none is missing.
     """
     if values.empty or pd.api.types.is_bool_dtype(values.dtype):
         return None
-    if pd.api.types.is_numeric_dtype(values.dtype):
-        return _why_numbers(name, values.to_numpy(dtype=float))
     counts = values.value_counts()
     counts = counts[counts > 0]
     texts = [value for value in counts.index if isinstance(value, str)]
-    if not texts:
-        if all(isinstance(v, int | float | np.integer | np.floating) for v in counts.index):
-            return _why_numbers(name, values.to_numpy(dtype=float))
-        return None
-    return _why_hinted(name, counts) or _why_texts(name, texts) or _why_listed(counts)
+    if texts:
+        return _why_hinted(name, counts) or _why_texts(name, texts) or _why_listed(counts)
+    numbers = all(isinstance(v, int | float | np.integer | np.floating) for v in counts.index)
+    return _why_numbers(name, values.to_numpy(dtype=float)) if numbers else None
 
 
 def listed(values: pd.Series) -> list[object]:
@@ -217,20 +210,22 @@ def _why_hinted(name: str, counts: pd.Series) -> str | None:
 
 def _why_texts(name: str, texts: list[str]) -> str | None:
     stripped = [text.strip() for text in texts]
+
+    def share(fits: Callable[[str], object]) -> float:
+        return sum(map(bool, map(fits, stripped))) / len(stripped)
+
     for what, pattern in ANY.items():
         if any(map(pattern.search, stripped)):
-            return f"its values look like {what}"
-    if _share(stripped, DATE.fullmatch) >= MOSTLY:
+            return LOOKS.format(what)
+    if share(DATE.fullmatch) >= MOSTLY:
         return DATES if len(stripped) > FEW else None
     for what, pattern in HALF.items():
-        if _share(stripped, pattern.fullmatch) >= 0.5:
-            return f"its values look like {what}"
-    if _share(stripped, _is_phone) >= 0.5:
-        return "its values look like phone numbers"
+        if share(pattern.fullmatch) >= 0.5:
+            return LOOKS.format(what)
+    if share(_is_phone) >= 0.5:
+        return LOOKS.format("phone numbers")
     of_people = len(stripped) > FEW or bool(PERSON & set(words(name)))
-    if any(map(TITLE.match, stripped)) or (
-        of_people and _share(stripped, FULL_NAME.fullmatch) >= MOSTLY
-    ):
+    if any(map(TITLE.match, stripped)) or (of_people and share(FULL_NAME.fullmatch) >= MOSTLY):
         return NAMES
     lengths = [len(text) for text in stripped]
     if max(lengths) > LONG_TEXT or np.median(lengths) > LONG_TEXT / 2:
@@ -285,8 +280,3 @@ def _are_moments(low: float, high: float) -> bool:
 def _is_phone(text: str) -> bool:
     digits = sum(c.isdigit() for c in text)
     return 7 <= digits <= 15 and bool(PHONE.fullmatch(text)) and not DATE.fullmatch(text)
-
-
-def _share(texts: list[str], fits: object) -> float:
-    found: Iterable[object] = map(fits, texts)  # type: ignore[call-overload]
-    return sum(map(bool, found)) / len(texts)

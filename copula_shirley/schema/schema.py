@@ -43,22 +43,10 @@ OnUnknown = Literal["refuse", "clip"]
 class Schema:
     """The public description of a whole table.
 
-    Parameters
-    ----------
-    columns : tuple of Column
-        In the table's order, without the person column.
-    person : str, optional
-        The column that says whose row it is. It is never synthesised.
-    max_rows : int
-        The largest number of rows that one person may have.
-    person_provenance : {"declared", "drafted"}
-        Where ``max_rows`` came from.
-    left_out : tuple of LeftOut
-        Columns that the table may have and no model learns from.
-    person_source : str, optional
-        Where a declared ``max_rows`` is known from.
-    person_draft : int, optional
-        The drafted ``max_rows``, as ``Column.draft``.
+    ``columns`` stand in the table's order. ``person`` is the column that says whose row it is: it
+    is never synthesised, and a person has at most ``max_rows`` rows. Where these are known from
+    say ``person_provenance``, ``person_source`` and ``person_draft``, as in ``Column``. The table
+    may have columns that are ``left_out``, from which no model learns.
 
     Examples
     --------
@@ -364,25 +352,18 @@ class Schema:
         if person is None:
             return cls(columns, left_out=left)
         known = {"column", "max_rows", "provenance", "source", "draft"}
-        if not isinstance(person, Mapping) or set(person) - known:
-            raise SchemaError(f"person ({shown(person)}) must have the entries column and max_rows")
-        if not isinstance(person.get("column"), str | int):
-            raise SchemaError("person must name its column")
-        return cls(
-            columns,
-            str(person.get("column")),
-            person.get("max_rows", 1),
-            str(person.get("provenance", "declared")),
-            left,
-            person.get("source"),
-            person.get("draft"),
-        )
+        named = isinstance(person, Mapping) and isinstance(person.get("column"), str | int)
+        if not named or set(person) - known:
+            rule = "must have the entries column and max_rows"
+            raise SchemaError(f"person ({shown(person)}) {rule}")
+        about = {f"person_{k}": v for k, v in person.items() if k not in ("column", "max_rows")}
+        most = person.get("max_rows", 1)
+        return cls(columns, str(person["column"]), most, left_out=left, **about)
 
     def to_yaml(self) -> str:
         """The schema as YAML; a drafted one starts with a note to its reviewer."""
-        text = yaml.safe_dump(
-            self.to_dict(), sort_keys=False, allow_unicode=True, default_flow_style=None, width=100
-        )
+        how: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 100}
+        text: str = yaml.safe_dump(self.to_dict(), default_flow_style=None, **how)
         return (DRAFT_NOTE if self.drafted else "") + text
 
     @classmethod
@@ -410,19 +391,17 @@ class Schema:
 
     def to_frame(self) -> pd.DataFrame:
         """A line for each column: its kind, its domain in words, and where that is known from."""
-        lines = [
+        frame = pd.DataFrame(
             {
-                "column": column.name,
-                "kind": column.kind,
-                "domain": "to be bought" if column.open else column.domain.words,
-                "missing": column.missing,
-                "cells": None if column.open else column.size,
-                "provenance": column.provenance,
-                "source": column.source,
+                "kind": [c.kind for c in self],
+                "domain": ["to be bought" if c.open else c.domain.words for c in self],
+                "missing": [c.missing for c in self],
+                "cells": pd.array([None if c.open else c.size for c in self], dtype="Int64"),
+                "provenance": [c.provenance for c in self],
+                "source": pd.Series([c.source for c in self], dtype=object),
             }
-            for column in self
-        ]
-        return pd.DataFrame(lines).astype({"cells": "Int64"}).set_index("column")
+        )
+        return frame.set_axis(pd.Index(self.names, name="column"))
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(na_rep=""))
