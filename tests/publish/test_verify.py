@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import shutil
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from card_models import SCHEMA, SETTINGS, edited, fitted, rows
+from card_models import SCHEMA, edited, fitted, rows
+from commands import run
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec import to_builtins
@@ -29,7 +29,6 @@ from copula_shirley import (
     SettingError,
     load,
 )
-from copula_shirley.cli import main as cli
 from copula_shirley.files.digest import BLANK, file_sha256, write_digest
 from copula_shirley.generator import generators
 from copula_shirley.measure.calibration import Calibration
@@ -119,10 +118,10 @@ def refused(path: Path) -> bool:
         return True
 
 
-def test_one_changed_byte_anywhere_is_refused(histogram: Path, tmp_path: Path) -> None:
+def test_one_changed_byte_is_refused(histogram: Path, tmp_path: Path) -> None:
     whole = histogram.read_bytes()
     broken = tmp_path / "broken"
-    for place in range(len(whole)):
+    for place in range(0, len(whole), 7):
         broken.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         assert refused(broken), place
 
@@ -158,154 +157,101 @@ def set_totals(header: Header, **totals: Any) -> None:
         ledger.update(totals)
 
 
-def say_less(header: Header, _: Arrays) -> None:
-    less = {"epsilon": 0.1, "delta": 1e-9, "rho": 0.0}
-    set_totals(header, spent=less, proved=less)
+def update(**values: Any) -> Callable[[Header, Arrays], None]:
+    """Another ledger, in the model and on its card."""
+
+    def change(header: Header, _: Arrays) -> None:
+        for ledger in (header["ledger"], header["card"]["ledger"]):
+            ledger.update(values)
+
+    return change
 
 
-def drop_a_spend(header: Header, _: Arrays) -> None:
-    header["ledger"]["spends"].pop()
+def put(value: Any, *way: Any) -> Callable[[Header, Arrays], None]:
+    """Another value of the header."""
+
+    def change(header: Header, _: Arrays) -> None:
+        inner: Any = header
+        for step in way[:-1]:
+            inner = inner[step]
+        inner[way[-1]] = value
+
+    return change
 
 
-def negative_spend(header: Header, _: Arrays) -> None:
-    header["ledger"]["spends"][0]["rho"] *= -1
+def more_rho(times: float) -> Callable[[Header, Arrays], None]:
+    return lambda h, _: h["ledger"]["spends"][0].update(rho=h["ledger"]["spends"][0]["rho"] * times)
 
 
-def overspend(header: Header, _: Arrays) -> None:
-    header["ledger"]["spends"][0]["rho"] *= 50
+def query(name: str, times: float) -> Callable[[Header, Arrays], None]:
+    def change(header: Header, _: Arrays) -> None:
+        header["model"]["queries"][1][name] *= times
+
+    return change
 
 
-def text_for_a_cost(header: Header, _: Arrays) -> None:
-    header["ledger"]["spends"][0]["rho"] = "little"
+def answer(more: float) -> Callable[[Header, Arrays], None]:
+    return lambda _, arrays: arrays.update(answer_1_0=arrays["answer_1_0"] + more)
 
 
-def another_claim(header: Header, _: Arrays) -> None:
-    set_totals(header, claimed={"epsilon": 0.5, "delta": 1e-9})
-
-
-def another_unit(header: Header, _: Arrays) -> None:
-    set_totals(header, unit="person", rows_per_unit=5)
-
-
-def not_seeded_is_seeded(header: Header, _: Arrays) -> None:
-    set_totals(header, seeded=True)
-
-
-def other_provenance(header: Header, _: Arrays) -> None:
-    set_totals(header, domains={**header["ledger"]["domains"], "job": "private"})
-
-
-def schema_drafted(header: Header, _: Arrays) -> None:
-    header["schema"]["columns"]["job"]["provenance"] = "drafted"
-
-
-def extra_member(_: Header, arrays: Arrays) -> None:
-    arrays["rows"] = np.arange(7)
-
-
-def extra_entry(header: Header, _: Arrays) -> None:
-    header["note"] = "a row: 42, law, True"
-
-
-def another_answer(_: Header, arrays: Arrays) -> None:
-    arrays["answer_1_0"] = arrays["answer_1_0"] + 1000
-
-
-def fractions(_: Header, arrays: Arrays) -> None:
-    arrays["answer_1_0"] = arrays["answer_1_0"] + 0.25
-
-
-def another_sigma(header: Header, _: Arrays) -> None:
-    header["model"]["queries"][1]["sigma"] *= 3
-
-
-def another_share(header: Header, _: Arrays) -> None:
-    header["model"]["queries"][1]["share"] /= 3
-
-
-def card_meaning(header: Header, _: Arrays) -> None:
-    header["card"]["meaning"][1]["most_true_positives"] = 0.0501
-
-
-def card_hash(header: Header, _: Arrays) -> None:
-    header["card"]["settings_sha256"] = "0" * 64
-
-
-def card_words(header: Header, _: Arrays) -> None:
-    header["card"]["words"]["headline"] = "Proved: epsilon 0.01, for everybody."
-
-
-def card_entry(header: Header, _: Arrays) -> None:
-    header["card"]["approved by"] = "a government"
-
-
-def card_gone(header: Header, _: Arrays) -> None:
-    header["card"] = None
-
-
-def ledger_gone(header: Header, _: Arrays) -> None:
-    del header["ledger"]
-
-
-FORGERIES = {
-    say_less: "spent.epsilon is 0.1, and must be ",
-    drop_a_spend: r"ledger\.spends has \d entries, and must have ",
-    negative_spend: "Expected `float` >= 0",
-    overspend: "above the budget",
-    text_for_a_cost: "Expected `float`, got `str`",
-    another_claim: r"claimed\.epsilon is 0.5, and must be 1.0",
-    another_unit: "ledger.unit is 'person', and must be 'row'",
-    not_seeded_is_seeded: "ledger.seeded is True, and must be False",
-    other_provenance: "domains.job is 'private', and must be 'declared'",
-    schema_drafted: r"ledger\.unprotected has 0 entries, and must have 1",
-    extra_member: "'rows' is no part",
-    extra_entry: "'note' is no part",
-    another_answer: "the noise that the transcript states|follows from the answers",
-    fractions: "an answer of the transcript does not fit its query",
-    another_sigma: "the noise of an answer .* is not the",
-    another_share: "an answer of the transcript does not fit its query",
-    card_meaning: "most_true_positives is 0.0501, and must be",
-    card_hash: "card.settings_sha256 is '0000",
-    card_words: "card.words.headline is 'Proved: epsilon 0.01",
-    card_entry: "unknown field `approved by`",
-    card_gone: "no privacy card",
-    ledger_gone: "missing required field `ledger`",
+LESS = {"epsilon": 0.1, "delta": 1e-9, "rho": 0.0}
+FORGERIES: dict[str, tuple[Callable[[Header, Arrays], object], str]] = {
+    "less": (update(spent=LESS, proved=LESS), "spent.epsilon is 0.1, and must be "),
+    "a spend gone": (
+        lambda h, _: h["ledger"]["spends"].pop(),
+        r"ledger\.spends has \d entries, and must have ",
+    ),
+    "negative": (more_rho(-1), "Expected `float` >= 0"),
+    "too much": (more_rho(50), "above the budget"),
+    "text": (put("little", "ledger", "spends", 0, "rho"), "Expected `float`, got `str`"),
+    "claim": (update(claimed={"epsilon": 0.5, "delta": 1e-9}), "claimed.epsilon is 0.5, and must"),
+    "unit": (update(unit="person", rows_per_unit=5), "unit is 'person', and must be 'row'"),
+    "seeded": (update(seeded=True), "ledger.seeded is True, and must be False"),
+    "domains": (update(domains=dict.fromkeys(SCHEMA.names, "private")), "and must be 'declared'"),
+    "drafted": (
+        put("drafted", "schema", "columns", "job", "provenance"),
+        "unprotected has 0 entries, and must have 1",
+    ),
+    "member": (lambda _, arrays: arrays.update(rows=np.arange(7)), "'rows' is no part"),
+    "entry": (put("a row: 42, law, True", "note"), "'note' is no part"),
+    "an answer": (answer(1000), "noise that the transcript states|follows from the answers"),
+    "fractions": (answer(0.25), "an answer of the transcript does not fit its query"),
+    "sigma": (query("sigma", 3), "the noise of an answer .* is not the"),
+    "share": (query("share", 1 / 3), "an answer of the transcript does not fit its query"),
+    "meaning": (
+        put(0.0501, "card", "meaning", 1, "most_true_positives"),
+        "most_true_positives is 0.0501, and must be",
+    ),
+    "hash": (put("0" * 64, "card", "settings_sha256"), "card.settings_sha256 is '0000"),
+    "words": (put("Proved: 0.01", "card", "words", "headline"), "headline is 'Proved: 0.01'"),
+    "card's entry": (put("a king", "card", "approved by"), "unknown field `approved by`"),
+    "no card": (put(None, "card"), "no privacy card"),
+    "no ledger": (lambda h, _: h.pop("ledger"), "missing required field `ledger`"),
 }
 
 
-@pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
+@pytest.mark.parametrize(("forge", "said"), FORGERIES.values(), ids=FORGERIES)
 def test_a_forgery_is_refused(
-    forge: Callable[[Header, Arrays], None], vine: Path, tmp_path: Path
+    forge: Callable[[Header, Arrays], None], said: str, vine: Path, tmp_path: Path
 ) -> None:
-    forged = edited(vine, tmp_path / "forged", forge)
-    verdict = verify_file(forged)
+    verdict = verify_file(edited(vine, tmp_path / "forged", forge))
     assert "the digest fits every byte of the file" in verdict.passed  # it was made anew
-    assert not verdict.fits
-    assert any(re.search(FORGERIES[forge], text) for text in verdict.faults), verdict.faults
+    assert any(re.search(said, text) for text in verdict.faults), verdict.faults
     assert all("\n" not in text for text in verdict.faults)
 
 
-def cheaper(header: Header, epsilon: float, delta: float) -> None:
+def cheaper(header: Header, path: Path, epsilon: float) -> None:
     """Settings, ledger and card of a model of a smaller epsilon, all of them adding up."""
+    before, delta = header["settings"]["epsilon"], header["settings"]["delta"]
     header["settings"]["epsilon"] = epsilon
-    budget = {"epsilon": epsilon, "delta": delta}
-    ledger = header["ledger"]
-    less = rho_of(epsilon, delta) / rho_of(1.0, delta)
+    ledger, budget = header["ledger"], {"epsilon": epsilon, "delta": delta}
     ledger.update(budget=budget, claimed=budget)
     for spend in ledger["spends"]:
-        spend["rho"] *= less
-    ledger.update(
-        {k: v for k, v in Ledger.from_dict(ledger).to_dict().items() if k != "partitions"}
-    )
+        spend["rho"] *= rho_of(epsilon, delta) / rho_of(before, delta)
+    ledger.update(Ledger.from_dict(ledger).to_dict())
     assert ledger["proved"]["epsilon"] == pytest.approx(epsilon)
-
-
-def rebuilt_card(path: Path, header: Header) -> None:
-    """A card that belongs to the forged header."""
     model = load(path)
-    model.epsilon = header["settings"]["epsilon"]
-    model.settings_ = header["settings"]
-    model.ledger_ = Ledger.from_dict(header["ledger"])
+    model.settings_, model.ledger_ = header["settings"], Ledger.from_dict(ledger)
     model._card = None
     header["card"] = {**model.card().to_dict(), "versions": header["card"]["versions"]}
 
@@ -316,11 +262,8 @@ def test_a_smaller_epsilon_does_not_explain_the_noise(
 ) -> None:
     """Ledger, settings, card and digest are made to fit; the transcript's noise does not."""
 
-    def forge(header: Header, _: Arrays) -> None:
-        cheaper(header, epsilon, 1e-9)
-        rebuilt_card(vine, header)
-
-    verdict = verify_file(edited(vine, tmp_path / "forged", forge))
+    forged = edited(vine, tmp_path / "forged", lambda header, _: cheaper(header, vine, epsilon))
+    verdict = verify_file(forged)
     # with 0.1 the algorithm would not even have asked for the same tables
     said = "the noise of an answer|no model of these settings" if epsilon == 0.99 else "no model of"
     assert any(re.search(said, text) for text in verdict.faults), verdict.faults
@@ -339,17 +282,10 @@ def test_restated_noise_is_not_the_noise_that_is_there(tmp_path: Path) -> None:
     assert verify_file(tmp_path / "true").fits
 
     def forge(header: Header, _: Arrays) -> None:
-        budget = {"epsilon": after, "delta": delta}
-        header["settings"]["epsilon"] = after
-        header["ledger"].update(budget=budget, claimed=budget)
-        for spend in header["ledger"]["spends"]:
-            spend["rho"] *= rho_of(after, delta) / rho_of(before, delta)
-        fresh = Ledger.from_dict(header["ledger"]).to_dict()
-        header["ledger"].update({k: fresh[k] for k in ("spent", "proved")})
         noise = Calibration(Budget(after, delta), model.ledger_.sensitivity())
         for query in header["model"]["queries"]:
             query["sigma"] = noise.sigma(query["share"], len(query["what"]))
-        rebuilt_card(tmp_path / "true", header)
+        cheaper(header, tmp_path / "true", after)
 
     faults = verify_file(edited(tmp_path / "true", tmp_path / "forged", forge)).faults
     assert len(faults) == 1 and "times the noise that the transcript states" in faults[0]
@@ -357,20 +293,17 @@ def test_restated_noise_is_not_the_noise_that_is_there(tmp_path: Path) -> None:
 
 def test_the_thesis_model_cannot_be_made_to_prove_anything(thesis: Path, tmp_path: Path) -> None:
     def forge(header: Header, _: Arrays) -> None:
-        header["ledger"]["unprotected"] = []
-        header["ledger"]["proved"] = header["ledger"]["spent"]
+        header["ledger"].update(unprotected=[], proved=header["ledger"]["spent"])
 
-    faults = verify_file(edited(thesis, tmp_path / "forged", forge)).faults
-    said = " ".join(faults)
+    said = " ".join(verify_file(edited(thesis, tmp_path / "forged", forge)).faults)
     assert "file.ledger.unprotected has 0 entries, and must have" in said
     assert "file.ledger.proved is" in said
 
 
 def test_a_partition_cannot_hide_a_cost(thesis: Path, tmp_path: Path) -> None:
     def forge(header: Header, _: Arrays) -> None:
-        ledger = header["ledger"]
-        ledger["partitions"][0]["parts"].append("nobody")
-        ledger["spends"][0]["rows"] = "nobody"
+        header["ledger"]["partitions"][0]["parts"].append("nobody")
+        header["ledger"]["spends"][0]["rows"] = "nobody"
 
     faults = verify_file(edited(thesis, tmp_path / "forged", forge)).faults
     assert any("ledger.spent.epsilon is" in text for text in faults), faults
@@ -518,38 +451,17 @@ def test_the_card_beside_a_model_is_the_one_inside(histogram: Path, tmp_path: Pa
 # -- the command -----------------------------------------------------------------------
 
 
-def shirley(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object
-) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["shirley", *map(str, words)])
-    code = 0
-    try:
-        cli.main()
-    except SystemExit as end:
-        code = int(end.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def test_exit_codes(
-    histogram: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    code, out, err = shirley(monkeypatch, capsys, "verify", histogram)
-    assert (code, err) == (0, "") and "adds up" in out and "FAULT" not in out
-    forged = edited(histogram, tmp_path / "forged", extra_member)
-    code, out, err = shirley(monkeypatch, capsys, "verify", forged)
-    assert (code, err) == (1, "") and out.count("FAULT: ") == 1 and "do not rely" in out
-    code, out, err = shirley(monkeypatch, capsys, "verify", forged, "--json")
-    said = json.loads(out)
-    assert code == 1 and said["fits"] is False and len(said["faults"]) == 1
+def test_exit_codes(histogram: Path, tmp_path: Path) -> None:
+    done = run("verify", histogram)
+    assert (done.code, done.err) == (0, "")
+    assert "adds up" in done.out and "FAULT" not in done.out
+    forged = edited(histogram, tmp_path / "forged", put("x", "note"))
+    done = run("verify", forged)
+    assert (done.code, done.err) == (1, "")
+    assert done.out.count("FAULT: ") == 1 and "do not rely" in done.out
+    done = run("verify", forged, "--json")
+    said = json.loads(done.out)
+    assert done.code == 1 and said["fits"] is False and len(said["faults"]) == 1
     (tmp_path / "no model").write_text("hello")
     for absent in ("absent", "no model", "."):
-        code, out, err = shirley(monkeypatch, capsys, "verify", tmp_path / absent)
-        assert (code, out) == (2, "") and err.startswith("error: ") and err.count("\n") == 1
-
-
-def test_settings_of_the_models_here_are_known() -> None:
-    assert set(SETTINGS) <= set(NAMES)
+        assert run("verify", tmp_path / absent).refusal()
