@@ -68,21 +68,10 @@ class Dataset:
 
 
 def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Dataset:
-    """Load a data set by its name in ``datasets.yaml``.
+    """Load a data set by its name in ``datasets.yaml``; the default comes with statsmodels.
 
-    Parameters
-    ----------
-    name : str
-        One of ``list_datasets()``; the default comes with statsmodels.
-    path : path, optional
-        The file to read instead of searching for it. Its hash is checked all the same.
-
-    Raises
-    ------
-    DatasetError
-        If the name is unknown, the file is found nowhere or its hash is another one.
-    SchemaError
-        If the rows do not fit the declared schema.
+    With a ``path`` that file is read instead of searching for one. Its hash is checked all the
+    same, and the rows must fit the declared schema.
 
     Examples
     --------
@@ -159,21 +148,18 @@ def data_folder() -> Path:
 def _find(name: str, entry: Entry, path: str | Path | None) -> Path:
     """The file of a data set, with the hash that it must have."""
     places = [Path(path).expanduser()] if path is not None else _places(entry)
-    for place in places:
-        if place.is_file():
-            _check_hash(place, entry["sha256"])
-            return place
-    failure = ""
-    if path is None and entry["address"] is not None:
-        try:
-            return Path(
-                pooch.retrieve(
-                    url=entry["address"],
-                    known_hash=f"sha256:{entry['sha256']}",
-                    fname=entry["file"],
-                    path=data_folder(),
-                )
+    expected, failure = entry["sha256"], ""
+    for place in filter(Path.is_file, places):
+        found = expected and hashlib.sha256(place.read_bytes()).hexdigest()
+        if found != expected:  # no hash is given where each user's file differs
+            raise DatasetError(
+                f"file {str(place)!r}: sha256 ({found}) must be {expected}, as datasets.yaml says"
             )
+        return place
+    if path is None and entry["address"] is not None:
+        about = {"fname": entry["file"], "path": data_folder()}
+        try:
+            return Path(pooch.retrieve(entry["address"], f"sha256:{expected}", **about))
         except (OSError, ValueError) as error:  # no connection, or another hash
             failure = f"; the download from {entry['address']} failed: {error}"
     raise DatasetError(
@@ -185,30 +171,16 @@ def _find(name: str, entry: Entry, path: str | Path | None) -> Path:
 
 def _places(entry: Entry) -> list[Path]:
     """Where the file of a data set is looked for, in this order."""
-    return [data_folder() / entry["file"], _shared_folder() / entry["file"], *_carried(entry)]
+    places = [data_folder() / entry["file"], _shared_folder() / entry["file"]]
+    # inside an installed package, which is located without importing it
+    spec = importlib.util.find_spec(entry["package"]) if "package" in entry else None
+    if spec is not None and spec.origin is not None:
+        places.append(Path(spec.origin).parent / entry["inside"])
+    return places
 
 
 def _shared_folder() -> Path:
     return Path(__file__).resolve().parents[2] / "shared" / "datasets"
-
-
-def _carried(entry: Entry) -> list[Path]:
-    """The file inside an installed package, which is located without importing it."""
-    spec = importlib.util.find_spec(entry["package"]) if "package" in entry else None
-    if spec is None or spec.origin is None:
-        return []
-    return [Path(spec.origin).parent / entry["inside"]]
-
-
-def _check_hash(file: Path, expected: str | None) -> None:
-    """Refuse a file that is not the one described; ``None`` means that each user's differs."""
-    if expected is None:
-        return
-    found = hashlib.sha256(file.read_bytes()).hexdigest()
-    if found != expected:
-        raise DatasetError(
-            f"file {str(file)!r}: sha256 ({found}) must be {expected}, as datasets.yaml says"
-        )
 
 
 def _read(file: Path, schema: Schema) -> pd.DataFrame:

@@ -27,20 +27,8 @@ from copula_shirley.experiments.cli.experiments import (
 from copula_shirley.experiments.generators import known_peers
 from copula_shirley.experiments.generators.candidates import find_candidate
 from copula_shirley.experiments.run.store import Store
-from copula_shirley.experiments.specs import Grid
-
-#: Who is protected: a row (or person) more or less. The same for all, or epsilons do not compare.
-NEIGHBOURS = {"neighbours": "add-remove"}
-#: Who stands beside a new generator unless somebody says otherwise.
-OURS: dict[str, dict[str, Any]] = {
-    "PrivateVine": {"use": "private-vine", "settings": {"target": "$binary", **NEIGHBOURS}},
-    "COPULA-SHIRLEY": {"use": "copula-shirley", "settings": {"target": "$binary", **NEIGHBOURS}},
-    "PrivBayes": {"use": "privbayes", "settings": NEIGHBOURS},
-    "DP-Copula": {"use": "dp-copula", "settings": NEIGHBOURS},
-    "DP-Histogram": {"use": "dp-histogram", "settings": NEIGHBOURS},
-    "real": {"use": "real", "epsilons": ["off"]},
-    "uniform": {"use": "uniform", "epsilons": ["off"]},
-}
+from copula_shirley.experiments.specs import GRIDS, Grid
+from copula_shirley.files.strict_yaml import load_yaml
 
 
 def benchmark(
@@ -83,23 +71,19 @@ def benchmark(
         raise SettingError(f"--first ({first}) must be from 1 to the number of folds ({folds})")
     check_output(output)
     sys.path.insert(0, str(Path.cwd()))  # where the user's module is
-    shared = settings_of(settings)
-    entries: dict[str, Any] = {}
+    entry = load_yaml((GRIDS / "benchmark.yaml").read_text(encoding="utf-8"))
+    ours, entries = entry["generators"], dict[str, Any]()
     for use in generators or ():
         find_candidate(use)  # what cannot be had shows before anything runs
-        if label_of(use) in entries or OURS.get(label_of(use), {"use": use})["use"] != use:
-            raise SettingError(f"generator ({use!r}): another one is called {label_of(use)} too")
-        entries[label_of(use)] = {"use": use, "settings": shared}
-    if peers:
-        entries |= {name: {} for name in known_peers() if name not in entries}
-    if not alone:
-        entries |= {label: entry for label, entry in OURS.items() if label not in entries}
-    epsilons = [epsilon_of(text) for text in epsilon or ["1"]]
-    entry = {
-        "title": "Benchmark",
-        "datasets": dataset or ["randhie"],
+        label = label_of(use)
+        if label in entries or (label in ours and ours[label].get("use", label) != use):
+            raise SettingError(f"generator ({use!r}): another one is called {label} too")
+        entries[label] = {"use": use, "settings": settings_of(settings)}
+    others = {**(dict.fromkeys(known_peers()) if peers else {}), **({} if alone else ours)}
+    entries |= {label: about for label, about in others.items() if label not in entries}
+    entry |= {
         "generators": entries,
-        "epsilons": epsilons,
+        "epsilons": [epsilon_of(text) for text in epsilon or ["1"]],
         "folds": folds,
         "only_folds": None if first is None else list(range(first)),
         "seeds": list(range(seeds)),
@@ -108,6 +92,8 @@ def benchmark(
         "minutes": minutes,
         "gigabytes": gigabytes,
     }
+    if dataset:
+        entry["datasets"] = dataset
     grid = Grid.from_dict(entry, "benchmark")
     store = Store(results)
     found = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)

@@ -32,11 +32,5 @@ def known_peers() -> dict[str, str]:
 
 
 def find_peer(use: str) -> Peer:
-    """The peer of a name, or of a user's own ``adapter.py``.
-
-    Raises
-    ------
-    PeerError
-        If there is none, or its files are not there.
-    """
+    """The peer of a name, or of a user's own ``adapter.py``."""
     return Peer(find_entry(use))

@@ -6,7 +6,6 @@ builds every one.
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
@@ -14,11 +13,7 @@ from copula_shirley.experiments.generators import PeerError, find_peer, known_pe
 
 def main() -> None:
     """Print what is known, or where each environment is."""
-    parser = argparse.ArgumentParser(
-        prog="python -m copula_shirley.experiments.generators", description=__doc__
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    names = parser.parse_args().names
+    names = sys.argv[1:]
     if not names:
         for name, description in known_peers().items():
             print(f"{name:<20} {description}")

@@ -40,11 +40,6 @@ def environment(requirements: Path, version: str, cache: Path | None = None) -> 
 
     ``requirements`` pins every package that is needed, a line each, as ``pip freeze`` writes them:
     pip installs these and looks for no others. ``version`` is that of Python, such as "3.11".
-
-    Raises
-    ------
-    PeerError
-        If there is no such Python or pip fails; the message has the end of its log.
     """
     cache = CACHE if cache is None else cache
     folder = cache / environment_name(requirements, version)

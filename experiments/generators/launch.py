@@ -26,13 +26,7 @@ THREADS = (
 
 
 def launch(python: Path, script: Path, folder: Path, threads: int, name: str) -> None:
-    """Run ``script FOLDER`` with a Python and wait; what it says goes to ``log`` in the folder.
-
-    Raises
-    ------
-    PeerError
-        If it ends with an error; the message has the end of its log.
-    """
+    """Run ``script FOLDER`` with a Python and wait; what it says goes to ``log`` in the folder."""
     log = folder / "log"
     command = [str(python), str(script), str(folder)]
     with log.open("wb") as out:

@@ -96,13 +96,7 @@ def own_entry(use: str) -> Entry:
 
 
 def find_entry(use: str) -> Entry:
-    """The entry of a registered name, or of a path that ends in ``.py``.
-
-    Raises
-    ------
-    PeerError
-        If there is none, or its files are not there.
-    """
+    """The entry of a registered name, or of a path that ends in ``.py``."""
     if use in registry():
         return registry()[use]
     if use.endswith(".py"):

@@ -54,6 +54,7 @@ PR_SET_CHILD_SUBREAPER = 36
 #: Signals of which the server knows nothing: the runner decides.
 OF_RUNNER = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+Ending = Literal["ended", "timeout", "memory", "stopped"]
 _context = get_context("forkserver")
 _starting = Lock()
 
@@ -70,7 +71,7 @@ class Limits:
 class Ended:
     """How the work ended; its exit code is 128 and the number if a signal ended it."""
 
-    how: Literal["ended", "timeout", "memory", "stopped"]
+    how: Ending
     code: int | None
 
 
@@ -84,27 +85,17 @@ def run_apart(
     threads: int = 1,
     needs_main: bool = False,
 ) -> Ended:
-    """Call a function in a process of its own and wait for its end.
+    """Call a function at the top of a module in a process of its own and wait for its end.
 
-    Parameters
-    ----------
-    work : function at the top of a module
-    arguments : tuple
-    log : path
-        Gets what the process prints.
-    limits : Limits
-    stop : Event
-        Once set, the process is killed.
-    threads : int
-        How many threads numerical libraries take.
-    needs_main : bool
-        Whether the process imports the main module of this one.
+    ``log`` gets what the process prints. Once ``stop`` is set, the process is killed. ``threads``
+    is how many numerical libraries take. If it ``needs_main``, the process imports the main module
+    of this one.
     """
     with _preparing(threads) as variables, nullcontext() if needs_main else _without_main():
         guard = _context.Process(target=_guard, args=(str(log), variables, work, arguments))
         guard.start()
     deadline = time.monotonic() + limits.seconds
-    how: Literal["ended", "timeout", "memory", "stopped"] = "ended"
+    how: Ending = "ended"
     try:
         while how == "ended" and not connection.wait([guard.sentinel], RUNNER_PAUSE):
             if _memory_below(guard.pid) > limits.bytes:

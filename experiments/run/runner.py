@@ -10,6 +10,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import psutil
+
 from copula_shirley.experiments.generators.candidates import code_of
 from copula_shirley.experiments.run.apart import Ended, Limits, run_apart, start_server
 from copula_shirley.experiments.run.execute import execute, heading
@@ -78,9 +80,7 @@ def run_all(
 
 def cores() -> int:
     """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(psutil.Process().cpu_affinity()) if psutil.LINUX else os.cpu_count() or 1
 
 
 def run_one(

@@ -136,7 +136,7 @@ def test_files_that_are_no_grid(tmp_path: Path) -> None:
     for name, text in (("list.yaml", "- a\n- b\n"), ("bad.yaml", "a: [")):
         (tmp_path / name).write_text(text, encoding="utf-8")
     for config, message in (
-        ("nothing", r"must be a \.yaml file or one of encoders"),
+        ("nothing", r"must be a \.yaml file or one of benchmark"),
         (tmp_path / "none.yaml", r"config .*none\.yaml' does not exist"),
         (tmp_path / "list.yaml", "must be a mapping"),
         (tmp_path / "bad.yaml", "not readable as YAML"),
