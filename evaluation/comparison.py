@@ -92,7 +92,6 @@ class Comparison:
         schema: Schema,
         tasks: Mapping[str, str] | None = None,
         random_state: RandomState = None,
-        *,
         quasi_identifiers: Sequence[str] = (),
         sensitive: Sequence[str] = (),
         profile: Profile = "light",
@@ -111,21 +110,12 @@ class Comparison:
             raise SettingError(f"profile ({profile!r}) must be light or thesis")
         if threads is not None:
             check_positive("threads", threads)
-        if not sensitive:
-            targets = dict.fromkeys(tasks.values())
-            sensitive = [name for name in targets if name not in quasi_identifiers]
-        return cls(
-            schema,
-            rows_of("train", train, schema, strict=True),
-            rows_of("test", test, schema, strict=True),
-            rows_of("synthetic", synthetic, schema, strict=False),
-            tasks,
-            tuple(quasi_identifiers),
-            tuple(sensitive),
-            profile,
-            threads or 1,
-            int(generator_of(random_state).integers(2**63)),
-        )
+        targets = [name for name in dict.fromkeys(tasks.values()) if name not in quasi_identifiers]
+        real = rows_of("train", train, schema), rows_of("test", test, schema)
+        made = rows_of("synthetic", synthetic, schema, strict=False)
+        roles = tasks, tuple(quasi_identifiers), tuple(sensitive or targets)
+        seed = int(generator_of(random_state).integers(2**63))
+        return cls(schema, *real, made, *roles, profile, threads or 1, seed)
 
     def rng(self, name: str) -> np.random.Generator:
         """Randomness for one metric: other metrics do not shift it."""
@@ -155,7 +145,7 @@ class Comparison:
         return self.schema[self.tasks[task]]
 
 
-def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool) -> Rows:
+def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool = True) -> Rows:
     """A table as numbers; ``strict`` refuses what the schema does not allow.
 
     The person column is no part of a comparison, and synthetic tables need none; where real

@@ -132,7 +132,7 @@ def total_variation(
     check_positive("ways", ways)
     if ways > min(3, len(schema)):
         raise SettingError(f"ways ({ways}) must be at most 3 and the number of columns")
-    first = rows_of("real", real, schema, strict=True)
+    first = rows_of("real", real, schema)
     second = rows_of("synthetic", synthetic, schema, strict=False)
     binning = binning or Binning.of(first, schema)
     groups = list(combinations(schema.names, ways))

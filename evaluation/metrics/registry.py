@@ -42,17 +42,10 @@ Needs = Literal["binary", "multiclass", "regression", "quasi_identifiers", "sens
 class Metric:
     """How one figure is computed and read.
 
-    Parameters
-    ----------
-    measure : function of a ``Comparison`` that returns a ``Result``
-    better : {"lower", "higher", "0.5", "none"}
-        Which values are good; "0.5" for attacks that a coin matches, "none" for descriptions.
-    bounds : tuple
-        Smallest and largest value.
-    verdict : function of a ``Result`` and the reference value (or None), optional
-        A sentence in plain words.
-    needs : tuple
-        Tasks or column lists without which the metric is left out.
+    ``better`` says which values are good: "0.5" for attacks that a coin matches, "none" for
+    descriptions. ``bounds`` are the smallest and the largest value. ``verdict`` makes a sentence
+    in plain words of a ``Result`` and the reference value (or None). Without the tasks or columns
+    that it ``needs``, the metric is left out.
     """
 
     measure: Callable[[Comparison], Result]
@@ -69,6 +62,10 @@ class Metric:
 def _attack(distance: Any, estimator: Any, which: Any = "mean", n: int | None = 500) -> Metric:
     measure = partial(membership, distance, estimator, which, n)
     return Metric(measure, "0.5", (0, 1), verdicts.membership)
+
+
+def _task(name: Needs) -> Metric:
+    return Metric(partial(mcc, name), "higher", (-1, 1), verdicts.mcc, (name,))
 
 
 def _described(
@@ -89,10 +86,8 @@ METRICS: dict[str, Metric] = {
     "spearman_drift_off_diagonal": Metric(
         partial(drift, "off_diagonal_mean"), "lower", (0, 2), _pairs
     ),
-    "mcc_binary": Metric(partial(mcc, "binary"), "higher", (-1, 1), verdicts.mcc, ("binary",)),
-    "mcc_multiclass": Metric(
-        partial(mcc, "multiclass"), "higher", (-1, 1), verdicts.mcc, ("multiclass",)
-    ),
+    "mcc_binary": _task("binary"),
+    "mcc_multiclass": _task("multiclass"),
     "rmse": Metric(rmse, "lower", (0, inf), verdicts.rmse, ("regression",)),
     "membership_hamming": _attack("hamming", "distance"),
     "membership_hamming_max": _attack("hamming", "distance", "maximum"),
@@ -190,15 +185,15 @@ def evaluate(
         ``reference``).
     """
     chosen = _chosen(metrics)
-    roles: dict[str, Any] = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
-    sizes: dict[str, Any] = {"profile": profile, "threads": threads}
-    c = Comparison.of(train, test, synthetic, schema, tasks, random_state, **roles, **sizes)
+    tables = (train, test, synthetic)
+    roles = (quasi_identifiers, sensitive)
+    c = Comparison.of(*tables, schema, tasks, random_state, *roles, profile, threads)
     if metrics is not None and not isinstance(metrics, Mapping):
         for name, metric in chosen.items():
             for need in metric.lacks(c):
                 what = f"the task {need}" if need in TASKS else f"columns for {need}"
-                text = f"metric ({name!r}) needs {what}; name it or leave the metric out"
-                raise SettingError(text)
+                rule = f"needs {what}; name it or leave the metric out"
+                raise SettingError(f"metric ({name!r}) {rule}")
     return measured(c, chosen, reference, progress)
 
 

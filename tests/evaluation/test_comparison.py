@@ -34,7 +34,7 @@ ROWS = pd.DataFrame(
 
 
 def test_rows_are_numbers_in_the_order_of_their_values() -> None:
-    rows = rows_of("train", ROWS, SCHEMA, strict=True)
+    rows = rows_of("train", ROWS, SCHEMA)
     assert {name: values.tolist() for name, values in rows.numbers.items()} == {
         "n": [1, 2, 3],
         "x": [-np.inf, 1.0, 0.5],
@@ -200,7 +200,7 @@ PEOPLE = Schema(SCHEMA.columns, person="who", max_rows=3)
 
 
 def test_rows_keep_whose_they_are() -> None:
-    rows = rows_of("train", ROWS.assign(who=["eve", "ann", "eve"]), PEOPLE, strict=True)
+    rows = rows_of("train", ROWS.assign(who=["eve", "ann", "eve"]), PEOPLE)
     assert list(rows.numbers) == list(SCHEMA.names)
     assert rows.people is not None and sorted(rows.people) == ["ann", "eve", "eve"]
     assert rows.take(np.array([0])).people == rows.people[:1]
@@ -212,7 +212,7 @@ def test_rows_keep_whose_they_are() -> None:
 
 def test_equal_rows_of_different_people_are_in_the_order_of_the_people() -> None:
     twins = pd.concat([ROWS, ROWS]).assign(who=list("fedcba"))
-    one, other = (rows_of("train", t, PEOPLE, strict=True) for t in (twins, twins[::-1]))
+    one, other = (rows_of("train", t, PEOPLE) for t in (twins, twins[::-1]))
     assert one.people is not None and other.people is not None
     assert one.people.tolist() == other.people.tolist()
 

@@ -65,7 +65,7 @@ def test_missing_and_unknown_values_have_cells_of_their_own() -> None:
 
 
 def test_numbers_are_cut_at_quantiles_of_the_real_rows() -> None:
-    binning = Binning.of(rows_of("real", numbers(*range(1, 101)), NUMBERS, strict=True), NUMBERS, 4)
+    binning = Binning.of(rows_of("real", numbers(*range(1, 101)), NUMBERS), NUMBERS, 4)
     assert binning.edges == {"n": (25.0, 50.0, 75.0)}
     some = rows_of("synthetic", numbers(0, 24.9, 25, 99, np.nan, 101), NUMBERS, strict=False)
     # sorted as missing, 0, 24.9, 25, 99, 101: the gap is cell 0, what is outside the last
@@ -84,7 +84,7 @@ def test_numbers_are_cut_at_quantiles_of_the_real_rows() -> None:
 )
 def test_special_edges(column: Column, values: Any, expected: Any) -> None:
     schema = Schema((column,))
-    rows = rows_of("real", pd.DataFrame({"n": values}), schema, strict=True)
+    rows = rows_of("real", pd.DataFrame({"n": values}), schema)
     assert Binning.of(rows, schema, bins=5).edges == {"n": expected}
 
 
@@ -154,6 +154,6 @@ def test_what_is_refused() -> None:
         with pytest.raises(SettingError, match=r"ways \(\d\) must be at most 3 and the number of"):
             total_variation(*tables, ways)
     with pytest.raises(SettingError, match=r"bins \(0\) must be a positive whole number"):
-        Binning.of(rows_of("real", numbers(1), NUMBERS, strict=True), NUMBERS, 0)
+        Binning.of(rows_of("real", numbers(1), NUMBERS), NUMBERS, 0)
     with pytest.raises(SchemaError, match="real: column 'n'"):
         total_variation(numbers(-1), numbers(1), NUMBERS)

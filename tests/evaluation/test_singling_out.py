@@ -49,7 +49,7 @@ def line(*tables: pd.DataFrame, schema: Schema = NAMES, seed: int = 0) -> tuple[
 )
 def test_predicates_by_hand(conditions: list[tuple[str, str, float]], fits: int) -> None:
     table = pd.DataFrame({"name": list("aabbcc"), "age": [10, 20, 30, np.nan, 50, 60]})
-    assert len(fitting(tuple(conditions), rows_of("real", table, SCHEMA, strict=True))) == fits
+    assert len(fitting(tuple(conditions), rows_of("real", table, SCHEMA))) == fits
 
 
 def test_copied_names_by_hand() -> None:
@@ -134,7 +134,7 @@ def test_the_spread_of_one_predicate_by_hand() -> None:
     # Once wrong: predicates counted as independent tries, and 30 of 200 intervals missed 0.
     # It fits two of four people: both dealt to one side count for none (1 in 3), else 1 - 1
     one = (("name", "=", 0.0),)
-    people, nobody = (rows_of("x", names(some), NAMES, strict=True) for some in ("ab", "cd"))
+    people, nobody = (rows_of("x", names(some), NAMES) for some in ("ab", "cd"))
     assert _spread_by_chance([one], people, people, np.random.default_rng(0)) == 0
     # it fits one of four: the advantage is 1 or -1
     spread = _spread_by_chance([one], people, nobody, np.random.default_rng(0))
