@@ -113,9 +113,9 @@ class Comparison:
         targets = [name for name in dict.fromkeys(tasks.values()) if name not in quasi_identifiers]
         real = rows_of("train", train, schema), rows_of("test", test, schema)
         made = rows_of("synthetic", synthetic, schema, strict=False)
-        roles = tasks, tuple(quasi_identifiers), tuple(sensitive or targets)
+        known, secret = tuple(quasi_identifiers), tuple(sensitive or targets)
         seed = int(generator_of(random_state).integers(2**63))
-        return cls(schema, *real, made, *roles, profile, threads or 1, seed)
+        return cls(schema, *real, made, tasks, known, secret, profile, threads or 1, seed)
 
     def rng(self, name: str) -> np.random.Generator:
         """Randomness for one metric: other metrics do not shift it."""

@@ -35,23 +35,6 @@ def attack(*tables: Any, how: tuple[str, str] = HOW[0], **more: Any) -> Membersh
 # -- by hand -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", ["distance", "counting"])
-def test_hamming_by_hand(estimator: str) -> None:
-    train, control = [(1, 1), (2, 2), (3, 3)], [(4, 4), (1, 5), (6, 6)]
-    # least distances: 0, 1/2, 1 and 1, 1/2, 1, so the radius is (1/2 + 1) / 2 = 3/4;
-    # within it lie (1,1) for the first member, (2,9) for the second, (1,1) for (1,5);
-    # these three are called: two of them are members
-    found = attack(train, control, [(1, 1), (2, 9), (9, 9)], how=("hamming", estimator))
-    assert found.mean == pytest.approx(2 / 3)
-
-
-def test_a_row_right_at_the_radius_is_inside() -> None:
-    # least distances 0, 0 | 1/3, 1/3: radius 1/6 excludes the controls, and with a third of
-    # 1/3 | 1/3 it is 1/3 and includes them
-    assert attack([(1, 1, 1)], [(1, 1, 2)], [(1, 1, 1)]).mean == 1.0
-    assert attack([(1, 1, 3)], [(1, 1, 2)], [(1, 1, 1)], how=("hamming", "counting")).mean == 0.5
-
-
 def figure(metric: str, *tables: list[tuple[int, int]]) -> pd.Series:
     frames = [pd.DataFrame(rows, columns=["a", "b"]) for rows in tables]
     return evaluate(*frames, whole_numbers("ab", 20), metrics=[metric], random_state=0).iloc[0]
@@ -91,13 +74,6 @@ def test_the_euclidean_metrics_by_hand(metric: str, expected: float) -> None:
 
 
 # -- ties ----------------------------------------------------------------------------------
-
-
-def test_the_better_half_by_hand() -> None:
-    assert share_of_members(np.array([5.0, 4.0, 3.0, 2.0, 1.0, 0.0])) == 1.0
-    assert share_of_members(np.array([2.0, 1.0, 0.0, 5.0, 4.0, 3.0])) == 0.0
-    # 9 and one of the three that tie at 5, of which one is a member: (1 + 1/3) / 2
-    assert share_of_members(np.array([9.0, 5.0, 5.0, 5.0])) == pytest.approx((1 + 1 / 3) / 2)
 
 
 halves = st.integers(1, 8).flatmap(
