@@ -51,6 +51,7 @@ SHARE = column_of("continuous", minimum=0, maximum=1, missing=True)
 BY_HAND: dict[str, tuple[Column, list[Any], list[float]]] = {
     "categories": (COLOUR, ["green", "red", None, "blue", "red", None], [2, 0, -INF, 1, 0, -INF]),
     "number categories": (TEN, [10, 20, 30], [1, 2, 0]),
+    "numbers as texts": (column_of("categorical", categories=("1", "007")), ["1"], [0]),
     "booleans": (column_of("boolean"), [True, False, True], [1, 0, 1]),
     "booleans and missing": (MAYBE, [True, None, False], [1, -INF, 0]),
     "integers": (column_of("integer", minimum=-5, maximum=5), [-5, 0, 5], [-5, 0, 5]),

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copula_shirley import Column, PrivateVine, Schema, SchemaError, SettingError, load, read_table
+from copula_shirley import Column, PrivateVine, Schema, SchemaError, load, read_table
 from copula_shirley.publish.verify import verify_file
 from copula_shirley.rows.writing import write_table
 from copula_shirley.schema.conditions import given_from_texts
@@ -103,13 +103,6 @@ def test_bounds_that_cannot_be(fields: dict[str, Any], message: str) -> None:
         Column("x", "duration", **fields)
 
 
-def test_yaml_and_cells() -> None:
-    text = "columns: {stay: {kind: duration, minimum: 0s, maximum: 'P1DT2H', resolution: 1h}}"
-    schema = Schema.from_yaml(text)
-    assert schema["stay"].maximum == 26 * HOUR and schema["stay"].size == 27
-    assert Schema.from_yaml(schema.to_yaml()) == schema
-
-
 def test_drafts() -> None:
     clocks = pd.Series(["1:30:00", "2 days 03:00:00", None])
     for values in (clocks, pd.to_timedelta(clocks), pd.to_timedelta(clocks).astype(object)):
@@ -119,12 +112,6 @@ def test_drafts() -> None:
     doses = pd.DataFrame({"x": ["1 h", "2 h"] * 20})
     assert Schema.draft(doses)["x"].kind == "categorical"
     assert Schema.draft(pd.DataFrame({"x": pd.to_timedelta([None])}))["x"].kind == "duration"
-
-
-def test_conditions() -> None:
-    assert given_from_texts(["stay=1h..2h"], SCHEMA) == {"stay": ("1h", "2h")}
-    with pytest.raises(SettingError, match="0 days 00:00:00 to 10 days 00:00:00"):
-        given_from_texts(["stay=11 days"], SCHEMA)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
