@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import pandas as pd
 
 from copula_shirley.experiments.report.lines import Line
 
@@ -36,15 +38,8 @@ def _account(name: str, group: Sequence[Line]) -> dict[str, Any]:
         sentence = f"{EVERYWHERE[first.mark]}, on every data set and at every epsilon here."
     head, spends = grouped_spends(privacy.get("spends") or [])
     uses = [[_shortened(str(word)) for word in use] for use in privacy.get("unprotected", [])]
-    return {
-        "name": name,
-        "promise": first,
-        "sentence": sentence,
-        "lines": group,
-        "head": head,
-        "spends": spends,
-        "unprotected": uses,
-    }
+    known = {"name": name, "promise": first, "sentence": sentence, "lines": group}
+    return {**known, "head": head, "spends": spends, "unprotected": uses}
 
 
 def grouped_spends(table: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
@@ -62,18 +57,13 @@ def grouped_spends(table: Sequence[Sequence[str]]) -> tuple[list[str], list[list
     head, *spends = [[str(word) for word in line] for line in table]
     if len(head) != 6:
         return head, spends
-    groups: dict[tuple[str, str, str], list[list[str]]] = {}
-    for spend in spends:
-        groups.setdefault((spend[0], spend[2], spend[5]), []).append(spend)
-    lines = [
-        [stage, _few([spend[1] for spend in some]), mechanism, _sum(some, 3), _sum(some, 4), rows]
-        for (stage, mechanism, rows), some in groups.items()
-    ]
-    return head, lines
+    groups = pd.DataFrame(spends).groupby([0, 2, 5], sort=False)
+    return head, groups.agg({1: _few, 3: _sum, 4: _sum}).reset_index()[range(6)].to_numpy().tolist()
 
 
-def _few(names: Sequence[str]) -> str:
+def _few(some: Iterable[str]) -> str:
     """The first names, and how many there are."""
+    names = list(some)
     if len(names) <= NAMED + 1:
         return ", ".join(names)
     return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
@@ -83,9 +73,9 @@ def _shortened(text: str) -> str:
     return _few(text.split(", ")) if text.count(", ") > 2 * NAMED else text
 
 
-def _sum(spends: Sequence[Sequence[str]], place: int) -> str:
+def _sum(costs: Iterable[str]) -> str:
     """Costs of a group together; as they stand if they are no numbers."""
     try:
-        return f"{sum(float(spend[place]) for spend in spends):.4g}"
+        return f"{sum(map(float, costs)):.4g}"
     except ValueError:
-        return ", ".join(dict.fromkeys(spend[place] for spend in spends))
+        return ", ".join(dict.fromkeys(costs))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -144,18 +145,17 @@ def lines_of(rows: Iterable[Row]) -> list[Line]:
 
 def _dataset_names(rows: Sequence[Row]) -> list[str]:
     """Name of each row's data set, with what else sets runs apart: never averaged together."""
-    seen: dict[tuple[str, str], set[str]] = {}
-    for row in rows:
-        for key in CONTEXT:
-            known = seen.setdefault((row["run"]["dataset"], key), set())
-            known.add(str(row["run"].get(key)))
+    runs = [row["run"] for row in rows]
+    kinds = Counter(
+        (dataset, key)
+        for dataset, key, _ in {(r["dataset"], k, str(r.get(k))) for r in runs for k in CONTEXT}
+    )
     names = []
-    for row in rows:
-        run = row["run"]
+    for run in runs:
         apart = [
             "all rows" if run.get(key) is None else text.format(run[key])
             for key, text in CONTEXT.items()
-            if len(seen[run["dataset"], key]) > 1
+            if kinds[run["dataset"], key] > 1
         ]
         names.append(run["dataset"] + (f" ({', '.join(apart)})" if apart else ""))
     return names
@@ -166,13 +166,9 @@ def _generator_names(rows: Sequence[Row]) -> list[str]:
     runs = [row["run"] for row in rows]
     plain = [", ".join(filter(None, (run["generator"], run["variant"]))) for run in runs]
     settings = [json.dumps([run["use"], run["settings"]], sort_keys=True) for run in runs]
-    kinds: dict[str, set[str]] = {}
-    for name, setting in zip(plain, settings, strict=True):
-        kinds.setdefault(name, set()).add(setting)
-    return [
-        name if len(kinds[name]) == 1 else f"{name} {setting}"
-        for name, setting in zip(plain, settings, strict=True)
-    ]
+    pairs = list(zip(plain, settings, strict=True))
+    kinds = Counter(name for name, _ in set(pairs))
+    return [name if kinds[name] == 1 else f"{name} {setting}" for name, setting in pairs]
 
 
 # -- ranks -----------------------------------------------------------------------

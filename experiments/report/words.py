@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -21,6 +20,12 @@ DIRECTIONS = {
 }
 #: How a claim stands to its proof: the sign before what is proved.
 SIGNS = {"kept": "✓", "broken": "✗", "unknown": "?", "other": "≠", "none": ""}
+
+
+#: Short heading and meaning of the metrics that we know.
+KNOWN = msgspec.yaml.decode(
+    Path(__file__).with_name("metrics.yaml").read_bytes(), type=dict[str, tuple[str, str]]
+)
 
 
 @dataclass(frozen=True)
@@ -47,20 +52,13 @@ class Measure:
         return f"{self.name}: {self.about or self.label}; {DIRECTIONS[self.better][1]}"
 
 
-@cache
-def known_metrics() -> dict[str, tuple[str, str]]:
-    """Short heading and meaning of the metrics that we know."""
-    file = Path(__file__).with_name("metrics.yaml")
-    return msgspec.yaml.decode(file.read_bytes(), type=dict[str, tuple[str, str]])
-
-
 def measures_of(rows: Iterable[Row]) -> dict[str, Measure]:
     """Every metric of the finished runs, in the order of appearance."""
     found: dict[str, Measure] = {}
     for row in rows:
         for name, figure in row.get("figures", {}).items():
             if name not in found:
-                label, about = known_metrics().get(name, (name.replace("_", " "), ""))
+                label, about = KNOWN.get(name, (name.replace("_", " "), ""))
                 better = figure["better"] if figure["better"] in DIRECTIONS else "none"
                 low, high = figure.get("bounds") or (None, None)
                 found[name] = Measure(name, label, about, better, (low, high))
