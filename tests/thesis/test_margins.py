@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from tables import whole_numbers
 
 from copula_shirley import Budget, BudgetError, Ledger, SettingError
+from copula_shirley.errors import ArtefactError
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Tables
 from copula_shirley.privacy.floating import DiffprivlibNoise
@@ -128,3 +131,31 @@ def test_quantile_is_the_generalised_inverse(noisy: list[int], u: float) -> None
     smaller = atoms[atoms < x]
     if len(smaller):  # no smaller atom with mass reaches u
         assert margin.cdf(smaller[-1]) < u
+
+
+@pytest.mark.parametrize(
+    ("atoms", "cumulative", "words"),
+    [
+        ([0.0, 1.0], [1.0], "as many atoms"),
+        ([1.0, 1.0], [0.5, 1.0], "ascend"),
+        ([0.0, 1.0], [0.5, 0.9], "rise to 1"),
+        ([0.0, 1.0, 2.0], [0.5, 0.4, 1.0], "rise to 1"),
+    ],
+)
+def test_a_file_holds_a_distribution(
+    atoms: list[float], cumulative: list[float], words: str
+) -> None:
+    with pytest.raises(ArtefactError, match=words):
+        Margin.restored(np.array(atoms), np.array(cumulative))
+
+
+@pytest.mark.parametrize(
+    ("atom", "inside"), [(0, True), (9, True), (-1, False), (10, False), (0.5, False)]
+)
+def test_atoms_of_a_file_are_numbers_of_the_column(atom: float, inside: bool) -> None:
+    (column,) = whole_numbers("x", 9)
+    margin = Margin(np.array([atom], dtype=float), np.ones(1))
+    assert margin.inside(column) == inside
+    missing = Margin(np.array([-np.inf, atom]), np.array([0.5, 1.0]))
+    assert not missing.inside(column)
+    assert missing.inside(replace(column, missing=True)) == inside

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 import pyvinecopulib as pv
 from scipy.stats import kendalltau, norm
 
 from copula_shirley import SettingError
+from copula_shirley.errors import ArtefactError
 from copula_shirley.thesis.vine import (
     VineSettings,
     collapse,
@@ -15,6 +17,8 @@ from copula_shirley.thesis.vine import (
     fit_pair,
     fit_vine,
     sample_vine,
+    vine_from_json,
+    vine_to_json,
 )
 from copula_shirley.trees import plot_trees, tree_graphs, trees_table
 
@@ -133,6 +137,26 @@ def test_sampling_keeps_dependence_and_uniform_margins() -> None:
         tau = edge["pair_copula"].tau
         assert kendalltau(u[:, a], u[:, b]).statistic == pytest.approx(tau, abs=0.04)
     assert np.abs(u.mean(axis=0) - 0.5).max() < 0.025
+
+
+def test_a_vine_in_a_file_is_checked_before_the_library_reads_it() -> None:
+    """The library believes what it reads: a wrong size would end the process."""
+    whole = vine_to_json(fit_vine(discrete_table(200), VineSettings(families=FAST)))
+    assert vine_to_json(vine_from_json(whole)) == whole
+    for good, bad in (
+        ('"d": 4', '"d": 5'),
+        ('"t": 2', '"t": 9'),
+        ('"nobs_": 0', '"nobs_": 7'),
+        ('"Gaussian"', '"Student"'),
+        ('"pc0"', '"pc7"'),
+        ('"shape": [1, 1]', '"shape": [2, 1]'),
+        ('"order": [', '"order": [1, '),
+        ('"var_types": ["c", ', '"var_types": ['),
+        ('"data": [[', '"data": [[1, '),
+    ):
+        assert good in whole
+        with pytest.raises((ArtefactError, msgspec.ValidationError, KeyError)):
+            vine_from_json(whole.replace(good, bad))
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (10, 3), (50, 1)])
