@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from works import eat
 
 from copula_shirley.privacy.ledger import Budget, Ledger
 
@@ -17,10 +18,10 @@ class Copies:
     """The least that can be scored: fit(table) and sample(n)."""
 
     def fit(self, table: pd.DataFrame) -> None:
-        self.table = table
+        self.table = table.copy()
 
-    def sample(self, n: int) -> pd.DataFrame:
-        return self.table.sample(n, replace=True, random_state=0)
+    def sample(self, n: int) -> Any:
+        return self.table.sample(n, replace=True, random_state=0).reset_index(drop=True)
 
 
 class Asks(Copies):
@@ -51,9 +52,7 @@ class Hangs(Copies):
 
 class Eats(Copies):
     def fit(self, table: pd.DataFrame) -> None:
-        self.parts = []
-        while True:
-            self.parts.append(np.ones(4_000_000))
+        eat()
 
 
 class Dies(Copies):
@@ -63,32 +62,30 @@ class Dies(Copies):
 
 
 class WrongColumns(Copies):
-    def sample(self, n: int) -> pd.DataFrame:
+    def sample(self, n: int) -> Any:
         return super().sample(n).rename(columns={"A": "X"})
 
 
 class TooFew(Copies):
-    def sample(self, n: int) -> pd.DataFrame:
+    def sample(self, n: int) -> Any:
         return super().sample(n - 1)
 
 
-class Gaps(Copies):
-    def sample(self, n: int) -> pd.DataFrame:
-        drawn = super().sample(n).reset_index(drop=True)
-        drawn.loc[:4, "A"] = np.nan
-        return drawn
-
-
 class NoTable(Copies):
-    def sample(self, n: int) -> pd.DataFrame:
-        return list(range(n))  # type: ignore[return-value]
+    def sample(self, n: int) -> Any:
+        return list(range(n))
+
+
+class Gaps(Copies):
+    def sample(self, n: int) -> Any:
+        return super().sample(n).assign(A=lambda drawn: drawn["A"].where(drawn.index > 4))
 
 
 class Overwrites(Copies):
     """Encodes its table in place, as careless code does."""
 
     def fit(self, table: pd.DataFrame) -> None:
-        super().fit(table.copy())
+        super().fit(table)
         table["A"] = 0.0
 
 
@@ -103,7 +100,5 @@ class Proves(Copies):
 class Dice(Copies):
     """Draws from the global state of numpy."""
 
-    def sample(self, n: int) -> pd.DataFrame:
-        drawn = super().sample(n).reset_index(drop=True)
-        drawn["A"] = np.random.default_rng(int(np.random.randint(2**31))).normal(size=n).clip(-6, 6)  # noqa: NPY002
-        return drawn
+    def sample(self, n: int) -> Any:
+        return super().sample(n).assign(A=np.random.uniform(-1, 1, n))  # noqa: NPY002

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import Outcome, run
+from commands import run
 
 CONFIG = """
 title: A small one
@@ -18,74 +17,70 @@ folds: 2
 metrics: [ks, tvd1]
 generators: {Floor: {use: uniform, epsilons: [off]}, Copies: {use: "strangers:Copies"}}
 """
-Shirley = Callable[[str], Outcome]
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which commands are called, with a grid."""
     (tmp_path / "grid.yaml").write_text(CONFIG, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])  # benchmark adds the folder
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path
 
 
-@pytest.fixture
-def shirley(place: Path) -> Shirley:
-    return lambda words: run(words, folder=place)
-
-
-def test_a_grid_whose_every_run_is_skipped_says_so(shirley: Shirley, place: Path) -> None:
+def test_a_grid_whose_every_run_is_skipped_says_so(place: Path) -> None:
     for name, sets in (("far", "[texas]"), ("near", "[texas, made]")):
         (place / f"{name}.yaml").write_text(CONFIG.replace("[made]", sets), encoding="utf-8")
-    done = shirley("experiments run far.yaml -q")
+    done = run("experiments run far.yaml -q")
     assert done.code == 1
     assert done.err.count("\n") == 1
     assert "nothing ran: all 4 runs were skipped: the data set is not here" in done.err
-    some = shirley("experiments run near.yaml -q")  # one run that is made is enough
+    some = run("experiments run near.yaml -q")  # one run that is made is enough
     assert some.code == 0
     assert "nothing ran" not in some.err
 
 
-def test_list_run_status_report(shirley: Shirley, place: Path) -> None:
-    listed = shirley("experiments list grid.yaml")
+def test_list_run_status_report(place: Path) -> None:
+    listed = run("experiments list grid.yaml")
     assert len(listed.out.splitlines()) == 4
     assert "made · Floor · epsilon off" in listed.out
     assert not (place / "shirley-results").exists()
-    before = shirley("experiments report grid.yaml")
+    before = run("experiments report grid.yaml")
     assert "must hold at least one ended run" in before.refusal()
-    done = shirley("experiments run grid.yaml")
+    done = run("experiments run grid.yaml")
     assert done.code == 0, done.err
     assert "[4/4] done made · " in done.err
     assert " s, KS 0." in done.err
     assert "shirley-results/grid" in done.err
-    assert "Floor" in shirley("experiments status grid.yaml").out
-    report = shirley("experiments report grid.yaml -o a.html --csv a.csv")
+    assert "Floor" in run("experiments status grid.yaml").out
+    report = run("experiments report grid.yaml -o a.html --csv a.csv")
     assert report.code == 0, report.err
     assert "A small one" in (place / "a.html").read_text(encoding="utf-8")
     frame = pd.read_csv(place / "a.csv")
     assert set(frame["generator"]) == {"Floor", "Copies"}
     assert {"ks", "tvd1", "fit_seconds"} <= set(frame["metric"])
-    again = shirley("experiments run grid.yaml")
+    again = run("experiments run grid.yaml")
     assert again.code == 0
     assert "] done" not in again.err
 
 
-def test_failures_are_listed_and_end_in_exit_code_1(shirley: Shirley, place: Path) -> None:
+def test_failures_are_listed_and_end_in_exit_code_1(place: Path) -> None:
     text = CONFIG.replace("strangers:Copies", "strangers:Raises")
     (place / "grid.yaml").write_text(text, encoding="utf-8")
-    done = shirley("experiments run grid.yaml --quiet")
+    done = run("experiments run grid.yaml --quiet")
     assert done.code == 1
     assert done.err.count("failed made · Copies") == 2
     assert "no such luck" in done.err
-    assert shirley("experiments status grid.yaml").code == 1
+    assert run("experiments status grid.yaml").code == 1
 
 
-def test_benchmark_of_ones_own_generator(shirley: Shirley, place: Path) -> None:
+def test_benchmark_of_ones_own_generator(place: Path) -> None:
     """A module in the folder in which the command is called."""
     text = (Path(__file__).parent / "strangers.py").read_text(encoding="utf-8")
     (place / "own_strangers.py").write_text(text, encoding="utf-8")
     words = "--dataset made --rows 60 --folds 2 --first 1 --alone --csv out.csv"
-    done = shirley(f"benchmark own_strangers:Copies {words}")
+    done = run(f"benchmark own_strangers:Copies {words}")
     assert done.code == 0, done.err
     assert "Copies" in done.out
     assert (place / "report.html").is_file()
@@ -99,21 +94,14 @@ def test_benchmark_of_ones_own_generator(shirley: Shirley, place: Path) -> None:
         ("benchmark absent:Thing", "absent cannot be imported"),
         ("benchmark thing", "must be module:Class, an adapter.py or one of"),
         ("benchmark --alone", "generators must name at least one"),
-        ("benchmark", "generators must name at least one"),
         ("benchmark uniform --first 9", "--first (9) must be from 1"),
         ("benchmark uniform -o no/such/r.html", "must be in a folder that exists"),
         ("benchmark uniform -o .", "must be a file, and is a folder"),
-        (
-            "benchmark strangers:Copies --set x=1",
-            "x is no setting of 'strangers:Copies'",
-        ),
+        ("benchmark strangers:Copies --set x=1", "x is no setting of 'strangers:Copies'"),
         ("benchmark privbayes --set epsilon=9", "must be given as --epsilon"),
         ("benchmark privbayes --set degree=$binery", "must be one of $binary"),
         ("benchmark strangers:Copies strangers:Copies", "another one is called Copies"),
-        (
-            "benchmark uniform --epsilon much",
-            "epsilon ('much') must be a positive",
-        ),
+        ("benchmark uniform --epsilon much", "epsilon ('much') must be a positive"),
         ("benchmark uniform --dataset moon", "datasets ('moon') must be among"),
         ("benchmark uniform --folds 1", "folds (1) must be a whole number"),
         ("benchmark uniform --unit house", "unit ('house') must be person or row"),
@@ -125,8 +113,6 @@ def test_benchmark_of_ones_own_generator(shirley: Shirley, place: Path) -> None:
         ("experiments report grid.yaml -o grid.yaml", "must be another file"),
     ],
 )
-def test_what_is_wrong_is_one_line_and_nothing_runs(
-    words: str, message: str, shirley: Shirley, place: Path
-) -> None:
-    assert message in shirley(words).refusal()
+def test_what_is_wrong_is_one_line_and_nothing_runs(words: str, message: str, place: Path) -> None:
+    assert message in run(words).refusal()
     assert [file.name for file in place.iterdir()] == ["grid.yaml"]
