@@ -322,9 +322,6 @@ class PrivateVine(Generator):
         self._check_fitted()
         return {"Vine": self._edges(), "Measured": self._measured()}
 
-    def _sorted_edges(self) -> list[tuple[int, Edge]]:
-        return sorted(self._model.vine.edges, key=lambda item: item[0])
-
     def _edges(self) -> pd.DataFrame:
         names = self._model.names
         lines = [
@@ -335,7 +332,7 @@ class PrivateVine(Generator):
                 "pair copula": edge.copula.family if edge.copula else "independence",
                 "strength": self._strength(edge)[1],
             }
-            for tree, edge in self._sorted_edges()
+            for tree, edge in self._model.vine.edges
         ]
         return pd.DataFrame(lines, columns=["tree", "edge", "given", "pair copula", "strength"])
 
@@ -363,7 +360,7 @@ class PrivateVine(Generator):
     def plot(self, path: str | Path) -> None:
         self._check_fitted()
         trees: dict[int, list[DrawnEdge]] = {}
-        for tree, edge in self._sorted_edges():
+        for tree, edge in self._model.vine.edges:
             strength, label = self._strength(edge)
             if edge.copula is not None and edge.copula.family != "checkerboard":
                 label = f"{edge.copula.family}\n{label}"

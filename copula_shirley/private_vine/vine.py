@@ -52,9 +52,9 @@ class RegularVine:
 
     @property
     def edges(self) -> list[tuple[int, Edge]]:
-        return [
-            (tree, edge) for chain in self.chains.values() for tree, edge in enumerate(chain, 1)
-        ]
+        """Every edge with the number of its tree, tree by tree."""
+        found = [(tree, edge) for own in self.chains.values() for tree, edge in enumerate(own, 1)]
+        return sorted(found, key=lambda item: item[0])
 
     def partners(self, child: int) -> tuple[list[int], Given]:
         """Variables that the proximity condition allows in the next tree of a child."""
