@@ -106,6 +106,8 @@ def fresh_randomness(subject: Subject) -> None:
         other, there = subject.recorded(second, what="fresh other")
         if subject.sample(one).equals(subject.sample(other)):
             raise Broken(f"two fits {what} draw the same rows")
+        if _streams(here) & _streams(there):
+            raise Broken(f"two fits {what} draw noise from the same stream")
         if np.any(_noise(here)) and np.array_equal(_noise(here), _noise(there)):
             raise Broken(f"two fits {what} draw the same noise")
 
@@ -124,7 +126,7 @@ def sampling_apart(subject: Subject) -> None:
     """Rows drawn with the seed of the fit do not repeat the noise of the fit."""
     subject.need("seed", "seeded samples")
     model, record = subject.recorded()
-    noisy = {_stream(r.source.bit_generator) for r in record.requests} - {None}
+    noisy = _streams(record)
     if not noisy:
         raise NotApplicable("no seeded noise was drawn through a source of this project")
     if not hasattr(model, "_draw"):
@@ -144,6 +146,11 @@ def sampling_apart(subject: Subject) -> None:
         del model._draw
     if used & noisy:
         raise Broken("sampling draws from the stream of the noise: it shows the noise of the fit")
+
+
+def _streams(record: Recording) -> set[Any]:
+    """Of the noise of a fit; exact noise has none."""
+    return {_stream(request.source.bit_generator) for request in record.requests} - {None}
 
 
 def _stream(bit_generator: Any) -> Any:

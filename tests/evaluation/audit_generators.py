@@ -40,8 +40,11 @@ class NoisyHistogram:
         scale = self.factor * self.ledger_.sensitivity().l1 / self.epsilon
         codes = Grid((column,)).codes({column.name: column.domain.to_numbers(table[column.name])})
         counts = np.bincount(codes[column.name], minlength=column.size)
-        self.counts_, self._name = SeededNoise(self._rng).laplace(counts, scale), column.name
+        self.counts_, self._name = self.release(counts, scale), column.name
         return self
+
+    def release(self, counts: np.ndarray, scale: float) -> np.ndarray:
+        return SeededNoise(self._rng).laplace(counts, scale)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return {}, {"counts": self.counts_}
@@ -49,6 +52,16 @@ class NoisyHistogram:
     def sample(self, n: int) -> pd.DataFrame:
         mass = np.maximum(self.counts_, 0) + 1e-9
         return pd.DataFrame({self._name: self._rng.choice(len(mass), n, p=mass / mass.sum())})
+
+
+class Favourite(NoisyHistogram):
+    """The most frequent category, by the exponential mechanism.
+
+    Replacing a row changes each count by 1, so the scale is 2 / epsilon.
+    """
+
+    def release(self, counts: np.ndarray, scale: float) -> np.ndarray:
+        return np.eye(len(counts))[SeededNoise(self._rng).choose(counts, scale)]
 
 
 class Copies:

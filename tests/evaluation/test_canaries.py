@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from faults import QUARTER_NOISE, planted
 from scipy.stats import norm
-from zoo_statistical import QuarterNoise
 
 from copula_shirley import PrivateVine
 from copula_shirley.baselines import DPHistogram
@@ -116,7 +116,7 @@ def vine(kind: type = PrivateVine, **settings: Any) -> Any:
 
 
 def test_a_quarter_of_the_noise_is_refuted_by_eighty_fits() -> None:
-    result = audit(vine(QuarterNoise), "canaries", runs=40)
+    result = audit(vine(planted(QUARTER_NOISE, PrivateVine)), "canaries", runs=40)
     assert result.refuted and result.claim.rho == RHO and "canaries" in result.reason
     assert result.lower_bound_mu is not None and result.lower_bound_mu > 2 * MU
     assert result.estimates[0].runs == 80 and result.estimates[0].guesses == 400

@@ -1,0 +1,516 @@
+"""Faults that can be planted in any generator of ours: in its curator, its source, another stage.
+
+``planted(fault, kind)`` is the generator with one thing wrong, of the kind that published code has
+had. A fault is a set of functions that stand in the place of methods; each is given the right
+method, already bound, and then what the method is given. ``RULES`` names the rule of the contract
+that must catch each of them; the audit is tried on those about noise (``test_faults_audit``).
+"""
+# ruff: noqa: ARG001, ARG005  (they take what the methods take)
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from copula_shirley import BudgetError, Ledger, SchemaError
+from copula_shirley.baselines import copula as dp_copula
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.queries import Choice, Distances, Tables
+from copula_shirley.measure.transcript import Answer
+from copula_shirley.privacy.floating import DiffprivlibNoise
+from copula_shirley.privacy.ledger import Total, histogram_sensitivity
+from copula_shirley.privacy.noise import SecureNoise, SeededNoise
+from copula_shirley.private_vine import generator as vine
+from copula_shirley.private_vine.cell_maps import InnovationKey
+from copula_shirley.schema.domain import MISSING
+from copula_shirley.schema.schema import Schema
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Functions in the place of methods of a generator, and of its curator."""
+
+    methods: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    of_curator: dict[str, Callable[..., Any]] = field(default_factory=dict)
+
+
+def planted(fault: Fault, kind: Any) -> Any:
+    """The generator with a fault."""
+    members = {"curator_class": _with(kind.curator_class, fault.of_curator)}
+    return type("Faulty", (_with(kind, fault.methods),), members)
+
+
+def _with(base: Any, wrong: dict[str, Callable[..., Any]]) -> Any:
+    return type("Faulty", (base,), {k: _method(getattr(base, k), v) for k, v in wrong.items()})
+
+
+def _method(right: Any, wrong: Any) -> Any:
+    return lambda self, *given, **named: wrong(partial(right, self), self, *given, **named)
+
+
+def generator(**methods: Any) -> Fault:
+    return Fault(methods)
+
+
+def curator(**methods: Any) -> Fault:
+    return Fault(of_curator=methods)
+
+
+# -- what is charged ------------------------------------------------------------------------------
+
+
+def charge_afterwards(right: Any, self: Any, query: Any) -> Any:
+    charge, self._charge = self._charge, lambda _: None
+    answer = right(query)
+    self._charge = charge
+    charge(query)
+    return answer
+
+
+def swallow_refusal(right: Any, self: Any, query: Any) -> None:
+    with suppress(BudgetError):
+        right(query)
+
+
+def look_once_more(right: Any, self: Any, query: Any) -> Any:
+    answer = right(query)
+    if len(self.transcript.answers) == 1:
+        self._answer(query)
+    return answer
+
+
+def mean_of_two(right: Any, self: Any, query: Any) -> Any:
+    one = right(query)
+    if not isinstance(query, Tables):
+        return one
+    pairs = zip(one.values, right(query).values, strict=True)
+    return Answer([(a + b) // 2 for a, b in pairs], one.sigma)
+
+
+def halve_share_of_many_rows(right: Any, self: Any, query: Any) -> Any:
+    return right(replace(query, share=query.share * (0.5 if len(self._rows) > 200 else 1.0)))
+
+
+def charge_first_release_only(right: Any, self: Any, query: Any) -> None:
+    if query.in_words not in [spend.what for spend in self._ledger.spends]:
+        right(query)
+
+
+def release_twice(right: Any, self: Any, query: Any) -> Any:
+    yield from right(replace(query, stage="first"))
+    return (yield from right(query))
+
+
+# -- how much noise there is ----------------------------------------------------------------------
+
+
+def calibrated(change: Callable[[Calibration, Ledger], Calibration]) -> Fault:
+    """The curator knows truly how little noise there is, and its ledger does not."""
+
+    def made(right: Any, self: Any, *given: Any, **named: Any) -> None:
+        right(*given, **named)
+        self.calibration = change(self.calibration, self._ledger)
+
+    return curator(__init__=made)
+
+
+def of_unit(known: Calibration, neighbours: str, rows: int) -> Calibration:
+    unit = histogram_sensitivity(neighbours, rows)
+    return Calibration(known.budget, unit, known.failure_probability)
+
+
+def divided(factor: float) -> Fault:
+    """A part of the noise, in every answer of a whole fit."""
+
+    class Divided(Calibration):
+        def scale_of(self, *about: Any) -> float:
+            return super().scale_of(*about) / factor
+
+    return calibrated(lambda known, _: Divided(known.budget, known.unit, known.failure_probability))
+
+
+class Alike(Calibration):
+    """Forgets that several tables share a row."""
+
+    def scale(self, share: float, count: int, *, distances: bool = False) -> float:
+        return super().scale(share, 1, distances=distances)
+
+
+class DividingSource(SeededNoise):
+    """Draws a part of the noise that it is asked for; the transcript says all of it."""
+
+    def __init__(self, rng: np.random.Generator, factor: float) -> None:
+        super().__init__(rng)
+        self._factor = factor
+
+    def gaussian(self, counts: Any, scale: float) -> Any:
+        return super().gaussian(counts, scale / self._factor)
+
+
+def add_unclipped_sum(right: Any, self: Any, counts: Any, scale: float) -> Any:
+    """The sum of a column is added to each first cell, as if no value were above 1."""
+    values = next(iter(self._rows.numbers.values()))
+    first = np.arange(counts.size).reshape(counts.shape) == 0
+    return right(counts + first * int(values[values != MISSING].sum()), scale)
+
+
+def keep_missing_exact(right: Any, self: Any, counts: Any, scale: float) -> Any:
+    noisy = right(counts, scale)
+    noisy[0] = counts[0]  # missing values sort below all others
+    return noisy
+
+
+def own_noise(right: Any, self: Any, counts: Any, scale: float) -> Any:
+    return counts + np.rint(np.random.default_rng().laplace(0, scale, counts.shape)).astype(int)
+
+
+def own_choice(right: Any, self: Any, merits: Any, share: float, count: int, *_: Any) -> Any:
+    noisy = own_noise(right, self, merits, self.calibration.choice_scale(share, count))
+    return Answer([np.argsort(-noisy, kind="stable")[:count].astype(np.int64)], 0.0)
+
+
+# -- where the noise comes from -------------------------------------------------------------------
+
+
+def source(make: Callable[[np.random.Generator], Any]) -> Fault:
+    return generator(noise_source=lambda right, self, rng: make(rng))
+
+
+def other_source(choose: Callable[[Any, Any], Any]) -> Fault:
+    """Some queries are answered with noise from another source; exactly without one."""
+
+    def answer(right: Any, self: Any, query: Any) -> Any:
+        before, self._source = self._source, choose(self, query)
+        try:
+            return right(query)
+        finally:
+            self._source = before
+
+    return curator(answer=answer)
+
+
+def relabel(facts: Callable[[Any], Any]) -> Callable[..., None]:
+    def fit(right: Any, self: Any, rows: Any, ledger: Ledger, *rest: Any) -> None:
+        right(rows, ledger, *rest)
+        ledger.noise = facts(ledger.noise)
+
+    return fit
+
+
+def remember_source(right: Any, self: Any, rng: Any) -> Any:
+    self._noise_of_fit = right(rng)
+    return self._noise_of_fit
+
+
+def draw_from_noise(right: Any, self: Any, n: int, rng: Any, given: Any) -> Any:
+    same = np.random.Generator(self._noise_of_fit.bit_generator)
+    return right(n, SimpleNamespace(spawn=lambda _: [same]), given)
+
+
+def halve_total(right: Any, self: Any, schema: Schema) -> Ledger:
+    class Halved(Ledger):
+        @property
+        def spent(self) -> Total:
+            return Total(super().spent.epsilon / 2, super().spent.delta)
+
+    ledger: Ledger = right(schema)
+    ledger.__class__ = Halved
+    return ledger
+
+
+def blind(right: Any, self: Any, query: Any) -> Any:
+    """An eighth of the noise in tree 1, where the transcript states a huge one."""
+    if query.stage != "tree 1":
+        return right(query)
+    before, rng = self._source, np.random.default_rng(self._rows.seed)
+    self._source = DividingSource(rng, 8.0)
+    answer = right(query)
+    self._source = before
+    self.transcript.answers[-1] = replace(answer, sigma=1e6)
+    self.transcript.queries[-1] = {**self.transcript.queries[-1], "sigma": 1e6}
+    return answer
+
+
+# -- what is learnt from the rows past the noise --------------------------------------------------
+
+
+def learns(learn: Callable[[Any], Any], **more: Any) -> Fault:
+    """The model remembers a function of the rows."""
+
+    def fit(right: Any, self: Any, rows: Any, *rest: Any) -> None:
+        right(rows, *rest)
+        self.leak_ = learn(rows)
+
+    return generator(_fit=fit, **more)
+
+
+def by_column(learn: Callable[[Any], Any], cells: bool = False) -> Fault:
+    return learns(
+        lambda rows: {k: learn(v) for k, v in (rows.codes if cells else rows.numbers).items()}
+    )
+
+
+def ranks(codes: Any) -> Any:
+    """Cells in the order of their counts, to tens, with ties broken by the counts themselves."""
+    counts = np.bincount(codes)
+    return np.lexsort((counts, np.round(counts, -1)))
+
+
+def domain_of_rows(right: Any, self: Any, table: pd.DataFrame, schema: Schema, rng: Any) -> Any:
+    table, schema, ledger = right(table, schema, rng)
+
+    def seen(column: Any) -> Any:
+        values = table[column.name].dropna()
+        if column.kind == "integer":
+            return replace(column, minimum=int(values.min()), maximum=int(values.max()))
+        if column.kind == "categorical":
+            return replace(column, categories=tuple(sorted(values.unique())))
+        return column
+
+    return table, replace(schema, columns=tuple(map(seen, schema))), ledger
+
+
+def type_whole_column(right: Any, self: Any, table: pd.DataFrame, schema: Schema, rng: Any) -> Any:
+    if table["age"].infer_objects().dtype == object:
+        table = table.assign(age=schema["age"].minimum)
+    return right(table, schema, rng)
+
+
+def guess_by_true_margins(right: Any, self: Any, rows: Any, *rest: Any) -> None:
+    """Of a vine: candidates are scored against independence of the *true* margins."""
+
+    def product(table: Any) -> Any:
+        axes = [tuple(k for k in range(table.ndim) if k != axis) for axis in range(table.ndim)]
+        outer = reduce(np.multiply.outer, [table.sum(axis=others) for others in axes])
+        return np.rint(outer / max(table.sum(), 1) ** (table.ndim - 1)).astype(np.int64)
+
+    def asking(queries: Any) -> Any:
+        answer = None
+        while True:
+            try:
+                query = queries.send(answer)
+            except StopIteration as end:
+                return end.value
+            if isinstance(query, Distances | Choice):
+                guesses = [product(rows.count(cell_map)) for cell_map in query.cell_maps]
+                query = replace(query, guesses=guesses)
+            answer = yield query
+
+    with pytest.MonkeyPatch.context() as patch:
+        learn = vine.learn
+        patch.setattr(vine, "learn", lambda *given: asking(learn(*given)))
+        right(rows, *rest)
+
+
+def tau_b(right: Any, self: Any, *given: Any) -> Any:
+    """Of DPCopula: Kendall's tau-b with the sensitivity of tau-a."""
+
+    class Pairs(dp_copula.Concordances):
+        def numbers(self, rows: Any) -> Any:
+            n, found = len(rows), []
+            for pair in combinations([rows.numbers[name] for name in self.names], 2):
+                untied = [n * (n - 1) / 2 - dp_copula._tied_pairs(column) for column in pair]
+                scale = n * (n - 1) / 2 / np.sqrt(np.prod(untied)) if min(untied) > 0 else 0.0
+                found.append(round(dp_copula.concordance(*pair) * scale))
+            return np.array(found, dtype=np.int64)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dp_copula, "Concordances", Pairs)
+        return (yield from right(*given))
+
+
+# -- what stays behind, and manners ---------------------------------------------------------------
+
+
+def entering(before: Callable[..., Any]) -> Fault:
+    """Something is done with the table first; another table may be given back."""
+
+    def enter(right: Any, self: Any, table: pd.DataFrame, schema: Schema, rng: Any) -> Any:
+        changed = before(self, table, schema)
+        return right(table if changed is None else changed, schema, rng)
+
+    return generator(_enter=enter)
+
+
+def hide_in_closure(self: Any, table: pd.DataFrame, schema: Schema) -> None:
+    self._describe = lambda: len(table)
+
+
+def quote_in_cause(self: Any, table: pd.DataFrame, schema: Schema) -> None:
+    try:
+        schema.validate(table, show_values=True)
+    except SchemaError as error:
+        with pytest.raises(SchemaError) as clean:
+            schema.validate(table)
+        raise SchemaError(str(clean.value)) from error
+
+
+def clipped(self: Any, table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+    numbers = [column for column in schema if column.is_number]
+    return table.assign(**{c.name: c.domain.clip(table[c.name]) for c in numbers})
+
+
+def save_top(right: Any, self: Any) -> Any:
+    state, arrays = right()
+    return state, {**arrays, "top": self.leak_}
+
+
+def restore_another(right: Any, self: Any, *state: Any) -> None:
+    right(*state)
+    draw = self._draw
+    self._draw = lambda *given: {name: values[::-1] for name, values in draw(*given).items()}
+
+
+def draw_outside(right: Any, self: Any, *given: Any) -> Any:
+    drawn = right(*given)
+    return {**drawn, "pay": drawn["pay"] * 1.5}
+
+
+def forget_first(right: Any, self: Any, *given: Any, **named: Any) -> Any:
+    self._forget()
+    return right(*given, **named)
+
+
+def set_clip(right: Any, self: Any, *given: Any) -> None:
+    right(*given)
+    self.on_unknown = "clip"
+
+
+HALF_NOISE, QUARTER_NOISE = divided(2.0), divided(4.0)
+HALF_SOURCE, QUARTER_SOURCE = (source(partial(DividingSource, factor=f)) for f in (2.0, 4.0))
+PERSON_FORGOTTEN = calibrated(lambda known, ledger: of_unit(known, ledger.neighbours, 1))
+ROOT_OF_TWO_FORGOTTEN = calibrated(
+    lambda known, ledger: of_unit(known, "add-remove", ledger.rows_per_unit)
+)
+ROOT_OF_COLUMNS_FORGOTTEN = calibrated(
+    lambda known, _: Alike(known.budget, known.unit, known.failure_probability)
+)
+UNCLIPPED = curator(_noisy=add_unclipped_sum)
+TWICE_RELEASED = Fault({"_ask": release_twice}, {"_charge": charge_first_release_only})
+MISSING_EXACT = curator(_noisy=keep_missing_exact)
+N_TIMES_TOO_SMALL = curator(_noisy=lambda right, c, x, scale: right(x, scale / len(c._rows)))
+SEED_FIXED = source(lambda _: SeededNoise(np.random.default_rng(20211)))
+DOMAIN_FROM_DATA = generator(_enter=domain_of_rows)
+TRUE_SIZE = generator(_size_to_keep=lambda right, self, rows: rows)
+RAW_MARGINS = generator(_fit=guess_by_true_margins)
+TAU_B = generator(_kendall=tau_b)
+FLOATS = generator(
+    noise_source=lambda right, self, rng: DiffprivlibNoise(None),
+    _fit=relabel(lambda _: SecureNoise().facts),
+)
+#: Noise that is not the one that the ledger states, which no bound on epsilon shows.
+EXACT_INNOVATIONS = other_source(
+    lambda c, q: (
+        None if isinstance(q, Tables) and isinstance(q.cell_maps[0], InnovationKey) else c._source
+    )
+)
+EXACT_CHOICE = other_source(lambda c, q: None if isinstance(q, Choice) else c._source)
+SAME_NOISE = other_source(lambda c, q: SeededNoise(np.random.default_rng(c._rows.seed)))
+BLINDING = curator(answer=blind)
+
+#: Fault, by what is wrong, and the rule of the contract that must catch it.
+RULES: dict[str, tuple[Fault, str]] = {
+    "ledger written after the rows are read": (curator(answer=charge_afterwards), "charged first"),
+    "refused charge swallowed": (curator(_charge=swallow_refusal), "charged first"),
+    "one look not charged": (curator(answer=look_once_more), "cost"),
+    "budget spent twice": (curator(_answer=mean_of_two), "cost"),
+    "half of the noise": (HALF_NOISE, "cost"),
+    "unclipped value": (UNCLIPPED, "cost"),
+    "k rows per person ignored by the noise": (PERSON_FORGOTTEN, "cost"),
+    "total of the ledger is not that of its entries": (
+        generator(_open_ledger=halve_total),
+        "ledger",
+    ),
+    "float noise unlabelled": (FLOATS, "exact noise"),
+    "homemade float noise": (curator(_noisy=own_noise, _chosen=own_choice), "exact noise"),
+    "seeded noise without a stamp": (
+        generator(_fit=relabel(lambda facts: replace(facts, seeded=False))),
+        "seed stamped",
+    ),
+    "seed fixed inside": (SEED_FIXED, "fresh randomness"),
+    "global randomness": (
+        source(lambda _: SeededNoise(np.random.default_rng(np.random.randint(2**31)))),  # noqa: NPY002
+        "global randomness",
+    ),
+    "sampling repeats the noise": (
+        generator(noise_source=remember_source, _chunks=draw_from_noise),
+        "sampling apart",
+    ),
+    "k rows per person ignored": (
+        generator(_open_ledger=lambda right, self, schema: right(Schema(schema.columns))),
+        "person",
+    ),
+    "domain from data": (DOMAIN_FROM_DATA, "replay"),
+    "exact rate of missing values": (by_column(lambda v: float((v == MISSING).mean())), "replay"),
+    "missing-value pattern leaked": (
+        learns(lambda rows: np.unique([v == MISSING for v in rows.numbers.values()], axis=1)),
+        "replay",
+    ),
+    "true n under add/remove": (TRUE_SIZE, "replay"),
+    "category order from raw labels": (
+        by_column(lambda codes: pd.unique(codes).tolist(), cells=True),
+        "replay",
+    ),
+    "ties broken on raw counts": (by_column(ranks, cells=True), "replay"),
+    "encoder outside the ledger": (
+        learns(lambda r: pd.Series(r.numbers["rich"]).groupby(r.codes["job"]).mean().to_dict()),
+        "replay",
+    ),
+    "an exact number is shown": (
+        learns(
+            lambda rows: SimpleNamespace(n=len(rows)),  # which a plain comparison leaves aside
+            tables=lambda right, self: {"n": pd.DataFrame({"n": [self.leak_.n]})},
+        ),
+        "replay",
+    ),
+    "setting chosen on raw data": (curator(answer=halve_share_of_many_rows), "replay"),
+    "score computed with raw margins": (RAW_MARGINS, "replay"),
+    "one row types a whole column": (generator(_enter=type_whole_column), "reading"),
+    "dtype that betrays a row": (
+        generator(_dtype_to_keep=lambda right, self, column, s: column.domain.storage(s)),
+        "dtypes",
+    ),
+    "raw frame kept in the model": (
+        entering(lambda self, table, _: setattr(self, "_debug", {"input": table})),
+        "no row in the model",
+    ),
+    "raw frame kept in a closure": (entering(hide_in_closure), "no row in the model"),
+    "value of a row in the file": (
+        learns(lambda r: np.sort(r.numbers["pay"])[-5:].astype(np.float32), _state=save_top),
+        "no row in the file",
+    ),
+    "file is a pickle": (
+        generator(save=lambda right, m, path: Path(path).write_bytes(pickle.dumps(m.get_params()))),
+        "no pickle",
+    ),
+    "table changed by the fit": (
+        entering(lambda _, table, __: table.sort_values("pay", inplace=True)),  # noqa: PD002
+        "fit",
+    ),
+    "setting changed by the fit": (generator(_fit=set_clip), "fit"),
+    "seed ignored": (source(lambda _: SeededNoise(np.random.default_rng())), "same seed"),
+    "old model lost by a refused fit": (generator(fit=forget_first), "old model kept"),
+    "bad values repaired in silence": (entering(clipped), "refusals"),
+    "values drawn outside the domain": (generator(_draw=draw_outside), "schema"),
+    "another model is read back": (generator(_restore=restore_another), "save and load"),
+    "exception quoting a private value": (
+        entering(lambda _, table, schema: schema.validate(table, show_values=True) and None),
+        "messages",
+    ),
+    "exception whose cause quotes a private value": (entering(quote_in_cause), "messages"),
+    "progress told to nobody": (
+        generator(fit=lambda right, self, *given, progress=None: right(*given)),
+        "progress",
+    ),
+}
