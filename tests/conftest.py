@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import pandas as pd
 import pytest
 import tables
 from hypothesis import settings
-from tallies import Tally
 
 from copula_shirley import Schema
 
 # The same examples on every machine and no deadline: time is not what is tested.
 settings.register_profile("steady", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("steady")
-
-
-@pytest.fixture
-def tally(record_property: Callable[[str, object], None]) -> Iterator[Tally]:
-    counts = Tally()
-    yield counts
-    for name, number in counts.items():
-        record_property(name, number)
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from commands import memory_of, run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tables import declared
-from tallies import Tally
 
 from copula_shirley import Column, Schema, ShirleyError, read_table
 from copula_shirley.baselines import DPHistogram
@@ -25,8 +24,6 @@ from copula_shirley.experiments.specs import Grid
 from copula_shirley.files.strict_yaml import LARGEST_YAML, load_yaml
 from copula_shirley.rows.tables import MOST_COLUMNS
 from copula_shirley.rows.writing import escaped, write_table
-
-pytestmark = pytest.mark.evidence
 
 MANY = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
@@ -57,11 +54,10 @@ YAML_PIECES = st.sampled_from(
 @MANY
 @given(pieces=st.lists(CSV_PIECES, max_size=60), raw=st.binary(max_size=4))
 def test_any_csv_file_is_a_table_or_one_error(
-    tmp_path: Path, tally: Tally, pieces: list[str], raw: bytes
+    tmp_path: Path, pieces: list[str], raw: bytes
 ) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("".join(pieces).encode() + raw)
-    tally.bad_input()
     for schema in (None, Schema((Column("a", "integer", minimum=0, maximum=9),))):
         try:
             table = read_table(path, schema)
@@ -77,9 +73,7 @@ def test_any_csv_file_is_a_table_or_one_error(
 
 @MANY
 @given(data=st.data())
-def test_any_parquet_file_is_a_table_or_one_error(
-    tmp_path: Path, tally: Tally, data: st.DataObject
-) -> None:
+def test_any_parquet_file_is_a_table_or_one_error(tmp_path: Path, data: st.DataObject) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({"a": [1, 2, None], "b": ["x", "y", None]}).to_parquet(path)
     content = bytearray(path.read_bytes())
@@ -87,7 +81,6 @@ def test_any_parquet_file_is_a_table_or_one_error(
         place = data.draw(st.integers(0, max(len(content) - 1, 0)))
         content[place : place + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=9))
     path.write_bytes(content)
-    tally.bad_input()
     try:
         table = read_table(path)
     except ShirleyError:
@@ -98,11 +91,10 @@ def test_any_parquet_file_is_a_table_or_one_error(
 @MANY
 @given(pieces=st.lists(YAML_PIECES, max_size=40), raw=st.binary(max_size=3))
 def test_any_yaml_file_is_a_schema_or_one_error(
-    tmp_path: Path, tally: Tally, pieces: list[str], raw: bytes
+    tmp_path: Path, pieces: list[str], raw: bytes
 ) -> None:
     path = tmp_path / "s.yaml"
     path.write_bytes("".join(pieces).encode() + raw)
-    tally.bad_input()
     for read in (Schema.read, Grid.read):
         try:
             read(path)
@@ -122,9 +114,7 @@ VALUES = st.recursive(
 
 @MANY
 @given(data=st.data())
-def test_any_value_at_any_place_of_a_schema_is_one_error_or_fits(
-    tally: Tally, data: st.DataObject
-) -> None:
+def test_any_value_at_any_place_of_a_schema_is_one_error_or_fits(data: st.DataObject) -> None:
     entry = json.loads(
         '{"format": 1, "person": {"column": "p", "max_rows": 2}, "columns": {'
         '"a": {"kind": "integer", "minimum": 0, "maximum": 9, "cells": 3, "special": [0]},'
@@ -140,7 +130,6 @@ def test_any_value_at_any_place_of_a_schema_is_one_error_or_fits(
             break
         place = place[key]
     place[key] = data.draw(VALUES)
-    tally.bad_input()
     try:
         schema = Schema.from_dict(entry)
         assert all(column.size > 0 for column in schema)
@@ -168,10 +157,9 @@ HUGE_YAML = {
 
 
 @pytest.mark.parametrize("text", HUGE_YAML.values(), ids=HUGE_YAML)
-def test_huge_yaml_is_refused_in_little_memory(tmp_path: Path, tally: Tally, text: str) -> None:
+def test_huge_yaml_is_refused_in_little_memory(tmp_path: Path, text: str) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(text, encoding="utf-8")
-    tally.bad_input()
     for read in (Schema.read, Grid.read):
         megabytes, line = memory_of(lambda read=read: read(path))
         assert "Error" in line and len(line) < 3000
@@ -185,7 +173,7 @@ def test_an_alias_that_says_little_is_allowed() -> None:
     assert LARGEST_YAML >= 2**20
 
 
-def test_absurd_tables_are_refused_in_little_memory(tmp_path: Path, tally: Tally) -> None:
+def test_absurd_tables_are_refused_in_little_memory(tmp_path: Path) -> None:
     wide, field, rows = (tmp_path / name for name in ("wide.csv", "field.csv", "rows.parquet"))
     wide.write_text(",".join(map(str, range(MOST_COLUMNS + 1))) + "\n", encoding="ascii")
     field.write_bytes(b"a,b\n" + b"x" * 60_000_000 + b",1\n")
@@ -195,7 +183,6 @@ def test_absurd_tables_are_refused_in_little_memory(tmp_path: Path, tally: Tally
             writer.write_table(pa.table({"a": run}), row_group_size=10**8)
     assert rows.stat().st_size < 10**7
     for path, reason in ((wide, "at most 10,000"), (field, "131,072"), (rows, "1,000,000,000")):
-        tally.bad_input()
         megabytes, line = memory_of(lambda path=path: read_table(path))
         assert reason in line or "16,777,216" in line
         assert megabytes < 120
@@ -264,12 +251,11 @@ NEEDED = {
     command=st.sampled_from(sorted(NEEDED)), words=st.lists(WORDS, max_size=5), whole=st.booleans()
 )
 def test_any_command_line_is_done_or_one_error(
-    place: Path, tally: Tally, command: str, words: list[str], whole: bool
+    place: Path, command: str, words: list[str], whole: bool
 ) -> None:
     line = [*(NEEDED[command].split() if whole else []), *words]
     before = listing(place)
     done = run(command, *line, folder=place)
-    tally.bad_input()
     assert done.code in (0, 1, 2), (line, done.err)
     assert "Traceback" not in done.err and "internal error" not in done.err, (line, done.err)
     after = listing(place)

@@ -20,13 +20,10 @@ import pandas as pd
 import pytest
 from commands import Command, Ended, run
 from tables import declared
-from tallies import Tally
 
 from copula_shirley import ArtefactError, CopulaShirley, PrivateVine, Schema, load
 from copula_shirley.baselines import DPHistogram
 from copula_shirley.publish.pages import read_page
-
-pytestmark = pytest.mark.evidence
 
 MAIN = "from copula_shirley.cli.main import main; main()"
 FIT = "fit data.csv --schema schema.yaml --model dp-histogram --seed 1 -o out.shirley"
@@ -79,9 +76,7 @@ def signalled(folder: Path, words: str, number: signal.Signals, moment: float) -
     return command.ended()
 
 
-def signals_survived(
-    folder: Path, words: str, numbers: list[signal.Signals], tally: Tally, seed: int
-) -> None:
+def signals_survived(folder: Path, words: str, numbers: list[signal.Signals], seed: int) -> None:
     target = folder / output_of(words)
     start = time.monotonic()
     assert run_in(folder, words).code == 0
@@ -94,7 +89,6 @@ def signals_survived(
         moment = lasts * 1.05 * (i + chance.random()) / len(numbers)
         done = signalled(folder, words, number, moment)
         code, errors = done.code, done.err
-        tally.fault()
         after = content(folder)
         found = after.pop(target.name)
         assert found in (OLD, new), "half a file"
@@ -113,22 +107,21 @@ def signals_survived(
             if found == OLD and code == 130:
                 assert b"nothing was written" in errors
         target.write_bytes(OLD)
-        tally.survived()
     assert content(folder) == before
 
 
-def test_a_signal_leaves_the_old_file_or_the_new_one(folder: Path, tally: Tally) -> None:
+def test_a_signal_leaves_the_old_file_or_the_new_one(folder: Path) -> None:
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
-    signals_survived(folder, SAMPLE, numbers, tally, seed=1)
+    signals_survived(folder, SAMPLE, numbers, seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_at_any_moment_leaves_the_old_file_or_the_new_one(
-    folder: Path, tally: Tally, name: str, number: signal.Signals
+    folder: Path, name: str, number: signal.Signals
 ) -> None:
-    signals_survived(folder, COMMANDS[name], [number] * 10, tally, seed=number)
+    signals_survived(folder, COMMANDS[name], [number] * 10, seed=number)
 
 
 # -- a full disk -----------------------------------------------------------------------
@@ -147,19 +140,15 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_a_full_disk_leaves_the_old_file(
-    folder: Path, small_disk: Path, suffix: str, tally: Tally
-) -> None:
+def test_a_full_disk_leaves_the_old_file(folder: Path, small_disk: Path, suffix: str) -> None:
     target = small_disk / f"out{suffix}"
     target.write_bytes(OLD)
     done = run_in(folder, f"sample model.shirley -n 200000 -o {target}")
-    tally.fault()
     assert done.code == 2
     assert done.err.decode() == (
         f"error: {str(target)!r} cannot be written: No space left on device\n"
     )
     assert content(small_disk) == {target.name: OLD}
-    tally.survived()
 
 
 class Full:
@@ -224,7 +213,7 @@ def break_disk(monkeypatch: pytest.MonkeyPatch, full: Full) -> None:
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_error_at_every_write_in_turn_leaves_the_old_file(
-    folder: Path, name: str, code: int, tally: Tally
+    folder: Path, name: str, code: int
 ) -> None:
     words = COMMANDS[name].replace("200000", "30").replace("300000", "30")
     target = folder / output_of(words)
@@ -238,7 +227,6 @@ def test_an_error_at_every_write_in_turn_leaves_the_old_file(
         if not full.raised:
             assert done.code == 0
             break
-        tally.fault()
         if done.code == 0:  # the folder's flush after the move: the new file is in its place
             assert target.read_bytes() != OLD
             target.write_bytes(OLD)
@@ -247,23 +235,20 @@ def test_an_error_at_every_write_in_turn_leaves_the_old_file(
             assert any(repr(target.name + end) in line for end in ("", ".card.html")), line
             assert os.strerror(code) in line
         assert content(folder) == before
-        tally.survived()
     assert left >= 3, "no write was seen"
 
 
-def test_a_file_that_may_not_grow_leaves_the_old_one(folder: Path, tally: Tally) -> None:
+def test_a_file_that_may_not_grow_leaves_the_old_one(folder: Path) -> None:
     def small_files() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 
     (folder / "out.csv").write_bytes(OLD)
     done = run_in(folder, SAMPLE, first=small_files)
-    tally.fault()
     assert done.code == 2 and done.err.count(b"\n") == 1
     assert b"'out.csv' cannot be written: File too large" in done.err
     assert (folder / "out.csv").read_bytes() == OLD
     assert not list(folder.glob(".*"))
-    tally.survived()
 
 
 # -- inside a fit ----------------------------------------------------------------------
@@ -272,7 +257,7 @@ def test_a_file_that_may_not_grow_leaves_the_old_one(folder: Path, tally: Tally)
 @pytest.mark.parametrize("error", [MemoryError, OSError, KeyboardInterrupt])
 @pytest.mark.parametrize("kind", [CopulaShirley, PrivateVine, DPHistogram])
 def test_a_fit_that_is_stopped_at_any_stage_leaves_no_model(
-    kind: Any, error: type[BaseException], tally: Tally
+    kind: Any, error: type[BaseException]
 ) -> None:
     table = pd.DataFrame({"x": [1, 2, 3, 4] * 20, "y": [0, 1] * 40})
     schema = Schema.draft(table)
@@ -285,7 +270,6 @@ def test_a_fit_that_is_stopped_at_any_stage_leaves_no_model(
             if next(count) == wanted:
                 raise error
 
-        tally.fault()
         with pytest.raises(error):
             fitted.fit(table, schema, progress=stop)
         if stages[wanted] in ("validate", "done"):  # refused before, or whole already
@@ -293,7 +277,6 @@ def test_a_fit_that_is_stopped_at_any_stage_leaves_no_model(
         else:
             assert not hasattr(fitted, "ledger_")
             fitted.fit(table, schema)
-        tally.survived()
 
 
 # -- streams and surroundings ----------------------------------------------------------
@@ -314,29 +297,23 @@ def unread() -> int:
     ["draft data.csv", "inspect model.shirley", "inspect model.shirley --json", "--help"],
 )
 @pytest.mark.parametrize("stream", [full, unread])
-def test_output_that_cannot_be_written(
-    folder: Path, words: str, stream: Callable[[], int], tally: Tally
-) -> None:
+def test_output_that_cannot_be_written(folder: Path, words: str, stream: Callable[[], int]) -> None:
     handle = stream()
     done = Command(folder, words.split(), out=handle).ended()
     os.close(handle)
-    tally.fault()
     assert done.code == (2 if stream is full else 1), done.err
     assert done.err.count(b"\n") == (1 if stream is full else 0)
     if stream is full:
         assert done.err == b"error: standard output: No space left on device\n"
-    tally.survived()
 
 
 @pytest.mark.parametrize("words", ["draft data.csv", "sample model.shirley -n 5 -o out.csv"])
-def test_closed_streams(folder: Path, words: str, tally: Tally) -> None:
+def test_closed_streams(folder: Path, words: str) -> None:
     """The file that is written must not become the closed stream."""
     done = Command(folder, words.split(), first=close_streams).ended()
-    tally.fault()
     assert done.code == 0
     if "out.csv" in words:
         assert len(pd.read_csv(folder / "out.csv")) == 5
-    tally.survived()
 
 
 def close_streams() -> None:
@@ -357,13 +334,12 @@ def close_streams() -> None:
         "--help | true; exit ${PIPESTATUS[0]}",
     ],
 )
-def test_streams_of_a_shell(folder: Path, shell: str, tally: Tally) -> None:
+def test_streams_of_a_shell(folder: Path, shell: str) -> None:
     """With the end of a whole interpreter, which flushes once more."""
     command = f"{sys.executable} -c '{MAIN}' {shell}"
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, capture_output=True, check=False, timeout=120
     )
-    tally.fault()
     assert done.returncode in (0, 1, 2) and done.stderr.count(b"\n") <= 1
     for word in (b"Traceback", b"internal", b"Exception ignored"):
         assert word not in done.stderr
@@ -371,7 +347,6 @@ def test_streams_of_a_shell(folder: Path, shell: str, tally: Tally) -> None:
         assert done.returncode == 2 and b"No space left" in done.stderr
     if "-o out.csv" in shell:
         assert len(pd.read_csv(folder / "out.csv")) == 5
-    tally.survived()
 
 
 BARE: list[dict[str, str]] = [
@@ -386,16 +361,14 @@ BARE: list[dict[str, str]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("env", BARE, ids=str)
-def test_bare_surroundings(tmp_path: Path, env: dict[str, str], tally: Tally) -> None:
+def test_bare_surroundings(tmp_path: Path, env: dict[str, str]) -> None:
     table = pd.DataFrame({"état": ["é", "日本", "x"] * 30, "n": [i % 7 for i in range(90)]})
     table.to_csv(tmp_path / "data.csv", index=False)
     command = [sys.executable, "-c", MAIN, "draft", "data.csv"]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
-    tally.fault()
     assert done.returncode == 0, done.stderr
     assert Schema.from_yaml(done.stdout.decode("utf-8")) == Schema.draft(table)
     assert b"Traceback" not in done.stderr
-    tally.survived()
 
 
 def test_a_damaged_model_after_a_power_cut_is_refused(tmp_path: Path) -> None:

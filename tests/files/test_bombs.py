@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 from card_models import SCHEMA, fitted
 from commands import memory_of, run
-from tallies import Tally
 
 from copula_shirley import ArtefactError, Column, Schema, SchemaError, load
 from copula_shirley.files.archive import LARGEST_HEADER
@@ -28,8 +27,6 @@ from copula_shirley.restoring import MOST_ROWS
 from copula_shirley.rows import parquet
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import MOST_COLUMNS
-
-pytestmark = pytest.mark.evidence
 
 #: Megabytes that a refusal may take; what is refused wants hundreds to hundreds of thousands.
 LITTLE = 64
@@ -70,9 +67,8 @@ def columns_of(count: int, cells: int) -> dict[str, Any]:
     return {f"c{i}": entry for i in range(count)}
 
 
-def test_cells_of_all_columns_are_bounded_before_any_is_made(tally: Tally) -> None:
+def test_cells_of_all_columns_are_bounded_before_any_is_made() -> None:
     columns = {**columns_of(120, 40_000), "widest": columns_of(1, 50_000)["c0"]}
-    tally.bad_input()
     megabytes, line = memory_of(lambda: Schema.from_dict({"columns": columns}))
     assert "cells of all columns together (4,850,000) must be at most 1,000,000" in line
     assert "column 'widest' alone has 50,000" in line
@@ -86,7 +82,7 @@ def test_cells_of_all_columns_are_bounded_before_any_is_made(tally: Tally) -> No
 
 @pytest.mark.parametrize("name", ["uniform", "private-vine", "dp-histogram"])
 def test_a_small_model_of_many_cells_is_refused(
-    name: str, saved: Callable[[str], Path], tmp_path: Path, tally: Tally
+    name: str, saved: Callable[[str], Path], tmp_path: Path
 ) -> None:
     def change(header: dict[str, Any]) -> None:
         columns = columns_of(120, 40_000)
@@ -96,7 +92,6 @@ def test_a_small_model_of_many_cells_is_refused(
 
     path = changed(saved(name), tmp_path / "m", change)
     assert path.stat().st_size < 50_000
-    tally.bad_input()
     megabytes, line = memory_of(lambda: load(path))
     assert "cells of all columns together" in line and megabytes < LITTLE
 
@@ -203,13 +198,11 @@ def test_a_small_parquet_file_that_says_a_lot_is_refused(
     make: Callable[[Path], None],
     said: str,
     tmp_path: Path,
-    tally: Tally,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(parquet, "HARMLESS", 2**27)  # 128 MB: quicker to make
     path = tmp_path / "bomb.parquet"
     make(path)
-    tally.bad_input()
     megabytes, line = memory_of(lambda: read_table(path))
     assert line.startswith("SchemaError") and "\n" not in line
     assert re.search(said, line), line
@@ -255,12 +248,9 @@ CSV = {
 
 
 @pytest.mark.parametrize("content", CSV.values(), ids=CSV)
-def test_an_absurd_csv_file_is_refused_in_little_memory(
-    content: bytes, tmp_path: Path, tally: Tally
-) -> None:
+def test_an_absurd_csv_file_is_refused_in_little_memory(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    tally.bad_input()
     megabytes, line = memory_of(lambda: read_table(path))
     assert line.startswith("SchemaError") and "\n" not in line and len(line) < 500
     assert megabytes < 200

@@ -22,14 +22,11 @@ import pytest
 from commands import memory_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tallies import Tally
 
 from copula_shirley import ArtefactError, CopulaShirley, PrivateVine, Schema, load
 from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes, Uniform
 from copula_shirley.files import archive
 from copula_shirley.files.model_file import HEADER
-
-pytestmark = pytest.mark.evidence
 
 QUICK: dict[str, Any] = {"families": ["indep", "gaussian", "tll"], "threads": 1}
 GENERATORS: dict[str, Callable[[], Any]] = {
@@ -178,14 +175,13 @@ def changed_headers(header: dict[str, Any], chance: random.Random) -> Iterator[d
             yield put(header, ("model", "vine"), json.dumps(put(vine, path, odd)))
 
 
-def tried(models: Callable[[str], Path], name: str, folder: Path, tally: Tally, most: int) -> None:
+def tried(models: Callable[[str], Path], name: str, folder: Path, most: int) -> None:
     whole = members_of(models(name))
     chance = random.Random(11)
     changes = list(changed_headers(json.loads(whole[HEADER]), chance))
     for header in chance.sample(changes, min(most, len(changes))):
         write_zip(folder / "m", {**whole, HEADER: json.dumps(header).encode()})
         use(folder / "m")
-        tally.bad_input()
     arrays = [member for member in whole if member.endswith(".npy")]
     for member in chance.sample(arrays, min(len(arrays), max(2, most // 50))):
         original = np.load(io.BytesIO(whole[member]))
@@ -195,28 +191,26 @@ def tried(models: Callable[[str], Path], name: str, folder: Path, tally: Tally, 
         for other in chance.sample(others, min(len(others), most)):
             write_zip(folder / "m", {**whole, member: npy(other)})
             use(folder / "m")
-            tally.bad_input()
         write_zip(folder / "m", {k: v for k, v in whole.items() if k != member})
         with pytest.raises(ArtefactError):
             load(folder / "m")
-        tally.bad_input()
 
 
 @pytest.mark.parametrize("name", ["honest", "dp-copula", "privbayes"])
 def test_a_changed_model_draws_or_is_refused(
-    models: Callable[[str], Path], name: str, tmp_path: Path, tally: Tally
+    models: Callable[[str], Path], name: str, tmp_path: Path
 ) -> None:
     use(models(name))
-    tried(models, name, tmp_path, tally, most=60)
+    tried(models, name, tmp_path, most=60)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GENERATORS)
 def test_a_model_changed_anywhere_draws_or_is_refused(
-    models: Callable[[str], Path], name: str, tmp_path: Path, tally: Tally
+    models: Callable[[str], Path], name: str, tmp_path: Path
 ) -> None:
     use(models(name))
-    tried(models, name, tmp_path, tally, most=700)
+    tried(models, name, tmp_path, most=700)
 
 
 # -- bytes -----------------------------------------------------------------------------
@@ -227,7 +221,7 @@ def test_a_model_changed_anywhere_draws_or_is_refused(
 )
 @given(data=st.data())
 def test_bent_bytes_draw_the_same_or_are_refused(
-    models: Callable[[str], Path], tmp_path: Path, tally: Tally, data: st.DataObject
+    models: Callable[[str], Path], tmp_path: Path, data: st.DataObject
 ) -> None:
     """Bytes changed, cut out, doubled or added; a checksum in the zip file guards each member."""
     content = bytearray(models("dp-histogram").read_bytes())
@@ -240,7 +234,6 @@ def test_bent_bytes_draw_the_same_or_are_refused(
             content = bytearray(b"P")
     path = tmp_path / "bent"
     path.write_bytes(content)
-    tally.bad_input()
     try:
         rows = load(path).sample(5, random_state=0)
     except ArtefactError:
@@ -309,12 +302,11 @@ STRANGE: dict[str, Callable[[Path, Members], None]] = {
 
 @pytest.mark.parametrize("bend", STRANGE.values(), ids=STRANGE)
 def test_strange_zip_files_are_refused(
-    models: Callable[[str], Path], tmp_path: Path, tally: Tally, bend: Callable[..., None]
+    models: Callable[[str], Path], tmp_path: Path, bend: Callable[..., None]
 ) -> None:
     path = tmp_path / "inner" / "strange"
     path.parent.mkdir()
     bend(path, members_of(models("dp-histogram")))
-    tally.bad_input()
     with pytest.raises(ArtefactError, match="strange"):
         load(path)
     assert list(tmp_path.rglob("*")) == [path.parent, path]
@@ -395,13 +387,11 @@ BOMBS = {
 def test_bombs_are_refused_before_memory_is_taken(
     models: Callable[[str], Path],
     tmp_path: Path,
-    tally: Tally,
     make: Callable[[Path, Members], None],
     message: str,
 ) -> None:
     path = tmp_path / "bomb"
     make(path, members_of(models("dp-histogram")))
-    tally.bad_input()
     megabytes, text = memory_of(lambda: load(path))
     assert message in text
     assert megabytes < LITTLE
