@@ -220,7 +220,7 @@ class Column:
                 f"column {name!r}: unknown field ({shown(unknown[0])}); "
                 f"known are {', '.join(sorted(known))}"
             )
-        if "kind" not in entry:
+        if entry.get("kind") is None:
             raise SchemaError(f"column {name!r}: kind is missing; one of {', '.join(KINDS)}")
         return cls(name=name, **{str(k): v for k, v in entry.items() if v is not None})
 
