@@ -137,12 +137,10 @@ class Column:
         A digest of private bounds would tell them to whoever tries some. So it is kept only where
         it follows from the values that stand here anyway.
         """
-        own = self._values_digest()
-        known = self.provenance == "drafted" or (
-            self.provenance == "declared" and self.draft == own
-        )
+        own, declared = self._values_digest(), self.provenance == "declared"
+        known = self.provenance == "drafted" or (declared and self.draft == own)
         object.__setattr__(self, "draft", own if known else None)
-        if self.draft and self.provenance == "declared" and self.source is None:
+        if self.draft and declared and self.source is None:
             raise SchemaError(
                 f"column {shown(self.name)}: provenance (declared) does not fit: its values are "
                 "exactly those that a draft read off the rows. State where they are known from "

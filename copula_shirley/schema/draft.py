@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,18 +44,20 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
     """
     missing = bool(series.isna().any())
     known = series.dropna()
-    if isinstance(known.dtype, pd.CategoricalDtype) and not _can_be_listed(known.dtype.categories):
-        known = series = known.astype(known.dtype.categories.dtype)
-    values = series.dtype.categories if isinstance(series.dtype, pd.CategoricalDtype) else known
+    values: Any = known
+    if isinstance(known.dtype, pd.CategoricalDtype):
+        values = known.dtype.categories
+        if not all(isinstance(v, str | int | float | np.generic) for v in values):
+            known = series = known.astype(values.dtype)
     if any(isinstance(v, str) and odd_character(v, spaces=True) for v in values):
         why = "a value holds a control character, which a schema cannot list"
         return LeftOut(name, why, provenance="drafted")
     shared: dict[str, Any] = {"name": name, "missing": missing, "provenance": "drafted"}
     if known.empty:  # nothing to see: one placeholder of the column's dtype beside "missing"
         kind = kind_of(known.dtype)
-        least = KINDS[kind].least.get("minimum")
-        ends = {} if least is None else {"minimum": least, "maximum": least}
-        listed = ("unknown",) if "categories" in KINDS[kind].fields else ()
+        least = KINDS[kind].least
+        ends = {end: least["minimum"] for end in ("minimum", "maximum") if end in least}
+        listed = ("unknown",) if "categories" in least else ()
         return Column(kind=kind, categories=listed, **ends, **shared)
     _check_storable(name, known)
     each = known
@@ -64,15 +65,14 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
         whose = whose[series.notna().to_numpy()]
         once = pd.DataFrame({"value": known.to_numpy(dtype=object), "whose": whose.to_numpy()})
         each = known[~once.duplicated().to_numpy()]
-    reason, kinds = None, [*reversed(KINDS.items())]
-    for kind, cls in sorted(kinds, key=lambda item: item[1].may_identify):
-        if cls.may_identify and reason is None:
-            reason = identifiers.why_left_out(name, each)
-            if reason is not None:
-                break
-        fields = cls.draft(each if cls.may_identify else known)
-        if fields is not None:
-            return Column(kind=kind, **fields, **shared)
+    for may_identify, rows in ((False, known), (True, each)):
+        reason = identifiers.why_left_out(name, each) if may_identify else None
+        if reason is not None:
+            break
+        for kind, cls in reversed(KINDS.items()):
+            fields = cls.draft(rows) if cls.may_identify == may_identify else None
+            if fields is not None:
+                return Column(kind=kind, **fields, **shared)
     return LeftOut(name, reason, provenance="drafted")
 
 
@@ -80,10 +80,6 @@ def kind_of(dtype: Any) -> str:
     """The kind of a column by its dtype alone, which can be a fact about single rows."""
     letter = getattr(dtype, "kind", "O")
     return next((kind for kind, cls in KINDS.items() if letter in cls.letters), "categorical")
-
-
-def _can_be_listed(values: Iterable[Any]) -> bool:
-    return all(isinstance(v, str | int | float | np.generic) for v in values)
 
 
 def _check_storable(name: str, known: pd.Series) -> None:

@@ -87,26 +87,23 @@ class Schema:
         self._check_person()
 
     def _check_person(self) -> None:
-        if self.person is not None:
-            check_name("person column", self.person)
-        if self.person in self.names:
-            raise SchemaError(
-                f"person column ({self.person!r}) must not be described among the columns"
-            )
+        person, source = self.person, self.person_provenance
+        if person is not None:
+            check_name("person column", person)
+        if person in self.names:
+            raise SchemaError(f"person column ({person!r}) must not be described among the columns")
         if type(self.max_rows) is not int or not 1 <= self.max_rows <= MOST_ROWS_EACH:
             rule = f"must be a whole number from 1 to {MOST_ROWS_EACH:,}"
             raise SchemaError(f"max_rows ({shown(self.max_rows)}) {rule}")
-        if self.person_provenance not in ("declared", "drafted"):
-            raise SchemaError(
-                f"person provenance ({self.person_provenance!r}) must be declared or drafted"
-            )
+        if source not in ("declared", "drafted"):
+            raise SchemaError(f"person provenance ({source!r}) must be declared or drafted")
         check_remark("person: source", self.person_source)
-        drafted = self.person is not None and self.person_provenance == "drafted"
+        drafted = person is not None and source == "drafted"
         known = drafted or self.person_draft == self.max_rows
         object.__setattr__(self, "person_draft", self.max_rows if known else None)
         if known and not drafted and self.person_source is None:
             raise SchemaError(
-                f"person column {shown(self.person)}: provenance (declared) does not fit: "
+                f"person column {shown(person)}: provenance (declared) does not fit: "
                 "max_rows is exactly what a draft counted in the rows. State where it is known "
                 "from (source: ...), declare a larger one, or leave provenance: drafted"
             )
@@ -161,15 +158,12 @@ class Schema:
     ) -> pd.DataFrame:
         """Return the table if it fits, else raise one error; never repairs.
 
-        ``on_unknown="clip"`` maps what is outside the domain to the nearest
-        bound or to the declared ``other`` category, and keeps the first
-        ``max_rows`` rows of each person. Each rule depends on the row (or the
-        person) alone, so neighbouring tables stay neighbours. Values that a draft did not list
-        count as its ``other`` category in any case: its list is known to lack some.
-
-        Messages name the column and what is allowed; they quote values only
-        with ``show_values``, since a value is private. With ``names`` the values of these columns
-        alone are looked at.
+        ``on_unknown="clip"`` maps what is outside the domain to the nearest bound or to the
+        declared ``other`` category, and keeps the first ``max_rows`` rows of each person. Each rule
+        depends on the row (or the person) alone, so neighbouring tables stay neighbours. Values
+        that a draft did not list count as its ``other`` category in any case: its list is known to
+        lack some. Messages quote values only with ``show_values``, since a value is private. With
+        ``names`` the values of these columns alone are looked at.
         """
         if on_unknown not in ("refuse", "clip"):
             raise SchemaError(f"on_unknown ({on_unknown!r}) must be refuse or clip")
@@ -236,15 +230,15 @@ class Schema:
         if self.person is None:
             return np.arange(len(table))
         known: dict[Any, int] = {}
-        found = []
+        found, rule = [], ""
         for value in table[self.person]:
             number = math.nan if isinstance(value, str) else number_of(value)
             if not isinstance(value, str) and not number.is_integer():
                 rule = "every row must name its person, by a text or a whole number"
-                raise SchemaError(f"person column {self.person!r}: {rule}")
-            if abs(number) >= INEXACT:
+            elif abs(number) >= INEXACT:
                 # as doubles, which one odd number makes of all, different people may be equal
                 rule = "numbers of people must lie within 2**53 of zero; store them as texts"
+            if rule:
                 raise SchemaError(f"person column {self.person!r}: {rule}")
             key = value if isinstance(value, str) else int(number)
             found.append(known.setdefault(key, len(known)))
@@ -321,14 +315,9 @@ class Schema:
         """The schema as plain lists and mappings."""
         entry: dict[str, Any] = {"format": FORMAT}
         if self.person is not None:
-            person = {
-                "column": self.person,
-                "max_rows": self.max_rows,
-                "provenance": self.person_provenance,
-                "source": self.person_source,
-                "draft": self.person_draft,
-            }
-            entry["person"] = {k: v for k, v in person.items() if v is not None}
+            person = {"column": self.person, "max_rows": self.max_rows}
+            about = {k: getattr(self, f"person_{k}") for k in ("provenance", "source", "draft")}
+            entry["person"] = person | {k: v for k, v in about.items() if v is not None}
         if self.left_out:
             entry["left_out"] = {
                 left.name: {k: v for k, v in vars(left).items() if k != "name" and v is not None}
