@@ -13,8 +13,10 @@ from sklearn.exceptions import NotFittedError
 from tables import PEOPLE, people, whole_numbers
 
 from copula_shirley import Column, CopulaShirley, PrivacyWarning, Schema, SettingError, load
+from copula_shirley.errors import ArtefactError
 from copula_shirley.evaluation import kolmogorov_smirnov
 from copula_shirley.experiments import load_dataset
+from copula_shirley.files import model_file
 
 FAST = ["indep", "gaussian"]
 
@@ -265,6 +267,30 @@ def test_the_file_says_how_the_model_was_fitted(tmp_path: Path) -> None:
     assert (again.epsilon, again.accounting) == (50.0, "thesis")  # type: ignore[attr-defined]
     drawn = [m.sample(20, random_state=1) for m in (model, again)]
     pd.testing.assert_frame_equal(*drawn)
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value", "words"),
+    [
+        ("codings", "job", {"coding": "codes", "codes": [1.0], "missing": False}, "of 'job'"),
+        ("codings", "job", {"coding": "codes", "codes": [1.0, 2, 3, 4], "missing": True}, "'job'"),
+        ("codings", "age", {"coding": "onehot", "width": 2, "missing": False}, "of 'age'"),
+        ("codings", "age", {"coding": "hash"}, "hash"),
+        ("codings", "unknown", {"coding": "identity"}, "codings"),
+        ("in_vine", 0, 1, "vine"),
+        ("in_vine", 0, 99, "vine"),
+        ("in_vine", slice(1), [], "vine"),
+    ],
+)
+def test_a_bent_file_is_refused(
+    part: str, name: Any, value: Any, words: str, tmp_path: Path
+) -> None:
+    model = fitted(1.0, encoder="ordinal", accounting="honest")
+    header, arrays = model.contents(model.card().to_dict())
+    header["model"][part][name] = value
+    model_file.write(tmp_path / "model", header, arrays)
+    with pytest.raises(ArtefactError, match=words):
+        load(tmp_path / "model")
 
 
 # -- against the thesis ----------------------------------------------------------------
