@@ -115,9 +115,9 @@ def plot_network(joints: list[Joint], path: str | Path) -> None:
     with picture(path, 11, 1.2 * (1 + len(joints)) ** 0.9) as figure:
         axes = figure.subplots()
         axes.invert_yaxis()
+        style = {"arrowsize": 14, "edge_color": "#34678f", "connectionstyle": "arc3,rad=0.08"}
         nx.draw_networkx(
-            graph, where, ax=axes, node_color="#dbe7f3", node_size=1500, font_size=8, arrowsize=14,
-            edge_color="#34678f", connectionstyle="arc3,rad=0.08",
-        )  # fmt: skip
+            graph, where, ax=axes, node_color="#dbe7f3", node_size=1500, font_size=8, **style
+        )
         axes.set_title("PrivBayes network: parents to children")
         axes.set_axis_off()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,7 @@ def picture(path: str | Path, width: float, height: float) -> Iterator[Any]:
 class DrawnEdge:
     """An edge of a tree: two variables, those they are conditioned on, strength and label."""
 
+    tree: int
     first: int
     second: int
     given: frozenset[int]
@@ -83,53 +85,49 @@ def family_name(family: Any) -> str:
     return str(family).rpartition(".")[2]
 
 
-def edges_of(vine: pv.Vinecop) -> Iterator[tuple[int, DrawnEdge, Any]]:
-    """Every edge of a pyvinecopulib vine: the number of its tree, what is drawn, its copula."""
+def edges_of(vine: pv.Vinecop) -> Iterator[tuple[DrawnEdge, Any]]:
+    """Every edge of a pyvinecopulib vine, tree by tree, and its copula."""
     for level, tree in enumerate(vine.get_trees(), start=1):
         for edge in tree:
             pair = edge["pair_copula"]
             first, second = (i - 1 for i in edge["conditioned"])
             given = frozenset(i - 1 for i in edge["conditioning"])
             label = f"{family_name(pair.family)}\n{pair.tau:+.2f}"
-            yield level, DrawnEdge(first, second, given, float(pair.tau), label), pair
+            yield DrawnEdge(level, first, second, given, float(pair.tau), label), pair
 
 
 def trees_table(vine: pv.Vinecop, names: Sequence[str]) -> pd.DataFrame:
     """One row per edge: tree, pair, what it is conditioned on, family, Kendall's tau."""
     rows = [
-        (
-            level, names[edge.first], names[edge.second],
-            ", ".join(names[i] for i in sorted(edge.given)), family_name(pair.family),
-            pair.rotation, round(float(pair.npars), 1), round(edge.strength, 4),
-        )
-        for level, edge, pair in edges_of(vine)
-    ]  # fmt: skip
-    columns = ["tree", "first", "second", "given", "family", "rotation", "parameters", "tau"]
-    return pd.DataFrame(rows, columns=columns)
+        {
+            "tree": edge.tree,
+            "first": names[edge.first],
+            "second": names[edge.second],
+            "given": ", ".join(names[i] for i in sorted(edge.given)),
+            "family": family_name(pair.family),
+            "rotation": pair.rotation,
+            "parameters": round(float(pair.npars), 1),
+            "tau": round(edge.strength, 4),
+        }
+        for edge, pair in edges_of(vine)
+    ]
+    return pd.DataFrame(rows)
 
 
-def tree_graphs(vine: pv.Vinecop, names: Sequence[str]) -> list[nx.Graph]:
-    """The trees of a pyvinecopulib vine as graphs."""
-    trees: dict[int, list[DrawnEdge]] = {}
-    for level, edge, _ in edges_of(vine):
-        trees.setdefault(level, []).append(edge)
-    return graphs_of(list(trees.values()), names)
-
-
-def graphs_of(trees: Sequence[Sequence[DrawnEdge]], names: Sequence[str]) -> list[nx.Graph]:
-    """Trees as graphs; the nodes of a tree are the edges of the one before."""
+def graphs_of(edges: Iterable[DrawnEdge], names: Sequence[str]) -> list[nx.Graph]:
+    """Trees as graphs, from edges tree by tree; the nodes of a tree are the edges before."""
     labels = {frozenset([i]): name for i, name in enumerate(names)}
     graphs = []
-    for tree in trees:
-        graph, edges = nx.Graph(), {}
+    for _, tree in groupby(edges, lambda edge: edge.tree):
+        graph, joined = nx.Graph(), {}
         for edge in tree:
             ends = (labels[edge.given | {end}] for end in (edge.first, edge.second))
             graph.add_edge(*ends, strength=edge.strength, label=edge.label)
             pair = f"{names[edge.first]},\n{names[edge.second]}"
             condition = "\n| " + ", ".join(names[i] for i in sorted(edge.given))
-            edges[edge.given | {edge.first, edge.second}] = pair + condition * bool(edge.given)
+            joined[edge.given | {edge.first, edge.second}] = pair + condition * bool(edge.given)
         graphs.append(graph)
-        labels = edges
+        labels = joined
     return graphs
 
 
@@ -151,12 +149,14 @@ def plot_trees(
 def _draw_tree(graph: nx.Graph, axes: Any) -> None:
     where = nx.kamada_kawai_layout(graph)
     strengths = [data["strength"] for _, _, data in graph.edges(data=True)]
+    style = {
+        "width": [0.8 + 6 * abs(strength) for strength in strengths],
+        "edge_color": ["#c0392b" if strength < 0 else "#34678f" for strength in strengths],
+        "style": ["dotted" if strength == 0 else "solid" for strength in strengths],
+    }
     nx.draw_networkx(
-        graph, where, ax=axes, font_size=8, node_color="#dbe7f3", node_size=1100,
-        width=[0.8 + 6 * abs(strength) for strength in strengths],
-        edge_color=["#c0392b" if strength < 0 else "#34678f" for strength in strengths],
-        style=["dotted" if strength == 0 else "solid" for strength in strengths],
-    )  # fmt: skip
+        graph, where, ax=axes, font_size=8, node_color="#dbe7f3", node_size=1100, **style
+    )
     labels = {(a, b): data["label"] for a, b, data in graph.edges(data=True)}
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.6, "pad": 0.5}
     nx.draw_networkx_edge_labels(graph, where, labels, ax=axes, font_size=7, rotate=False, bbox=box)

@@ -359,15 +359,14 @@ class PrivateVine(Generator):
 
     def plot(self, path: str | Path) -> None:
         self._check_fitted()
-        trees: dict[int, list[DrawnEdge]] = {}
+        drawn = []
         for tree, edge in self._model.vine.edges:
             strength, label = self._strength(edge)
             if edge.copula is not None and edge.copula.family != "checkerboard":
                 label = f"{edge.copula.family}\n{label}"
-            drawn = DrawnEdge(edge.partner, edge.child, edge.given, strength, label)
-            trees.setdefault(tree, []).append(drawn)
+            drawn.append(DrawnEdge(tree, edge.partner, edge.child, edge.given, strength, label))
         inside = "" if self.target is None else f", in each class of {self.target}"
-        graphs = graphs_of(list(trees.values()), self._model.names)
+        graphs = graphs_of(drawn, self._model.names)
         plot_trees(graphs, path, f"Kendall's tau or Cramer's V{inside}")
 
     @property

@@ -55,7 +55,7 @@ from copula_shirley.thesis.vine import (
     vine_from_json,
     vine_to_json,
 )
-from copula_shirley.trees import plot_trees, tree_graphs, trees_table
+from copula_shirley.trees import edges_of, graphs_of, plot_trees, trees_table
 
 ENCODER_ROWS, HISTOGRAM_ROWS, COPULA_ROWS = "encoder rows", "histogram rows", "copula rows"
 #: A one-hot table with more columns than this is refused: its vine would take hours.
@@ -436,7 +436,8 @@ class CopulaShirley(Generator):
     def plot(self, path: str | Path) -> None:
         if self.vine_ is None:
             raise SettingError(f"plot ({str(path)!r}): no column varies, there is no vine")
-        plot_trees(tree_graphs(self.vine_, self.vine_names()), path)
+        edges = (edge for edge, _ in edges_of(self.vine_))
+        plot_trees(graphs_of(edges, self.vine_names()), path)
 
 
 def _check_width(schema: Schema) -> None:

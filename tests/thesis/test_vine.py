@@ -20,7 +20,7 @@ from copula_shirley.thesis.vine import (
     vine_from_json,
     vine_to_json,
 )
-from copula_shirley.trees import plot_trees, tree_graphs, trees_table
+from copula_shirley.trees import edges_of, graphs_of, plot_trees, trees_table
 
 FAST = ["indep", "gaussian"]
 
@@ -190,7 +190,7 @@ def test_the_trees_can_be_read_and_drawn(tmp_path: Path) -> None:
     edges = trees_table(vine, names)
     assert edges["tree"].tolist() == [1, 1, 1, 2, 2, 3]
     assert set(edges["family"]) == {"gaussian"} and edges["tau"].between(-1, 1).all()
-    graphs = tree_graphs(vine, names)
+    graphs = graphs_of((edge for edge, _ in edges_of(vine)), names)
     assert sorted(graphs[0].nodes) == names
     # the nodes of a tree are the edges of the one before it
     assert [len(graph) for graph in graphs] == [4, 3, 2]
