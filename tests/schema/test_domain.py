@@ -134,7 +134,6 @@ STORED: dict[str, tuple[Column, Any, Make]] = {
     "int32": whole("int32", -(2**31), 2**31 - 1),
     "uint8": whole("uint8"),
     "Int64": whole("Int64", -(2**53), 2**53),
-    "UInt8": whole("UInt8"),
     "integers as float64": whole("float64"),
     "integers as objects": whole(object),
     "float64": real("float64", st.floats(-1e15, 1e15)),
@@ -147,12 +146,10 @@ STORED: dict[str, tuple[Column, Any, Make]] = {
     "datetime64[ns]": moments(stamps("ns")),
     "datetime64[us]": moments(stamps("us"), "1us"),
     "datetime64[s]": moments(stamps("s")),
-    "datetime64[s] days": moments(stamps("s"), "1D"),
     "UTC": moments(stamps("us", "UTC")),
     "Europe/Berlin": moments(stamps("ns", "Europe/Berlin")),
     "date text": moments(formatted("%d.%m.%Y"), "1D", format="%d.%m.%Y"),
     "date text objects": moments(formatted("%Y-%m-%d", object), "1D", format="%Y-%m-%d"),
-    "time text": moments(formatted("%Y/%m/%d %H:%M"), "1min", format="%Y/%m/%d %H:%M"),
     "date objects": moments(dates, "1D"),
 }
 #: These have no place for a missing value: numpy's integers and booleans.
