@@ -91,36 +91,32 @@ def _check_directory(raw: io.BufferedReader, where: str) -> None:
 def _check_members(infos: list[zipfile.ZipInfo], size: int, header: str, where: str) -> None:
     """Refuse what ``pack`` does not write, and sizes that cannot be."""
     names = [info.filename for info in infos]
-    if header not in names:
-        raise ArtefactError(f"{where} is a zip file but not a model of this project")
-    if len(infos) > MOST_MEMBERS:
-        raise ArtefactError(f"{where}: members ({len(infos):,}) must be at most {MOST_MEMBERS:,}")
-    if len(set(names)) < len(names):
-        raise ArtefactError(f"{where} is damaged: a member stands twice in it")
-    for info in infos:
-        kind = stat.S_IFMT(info.external_attr >> 16)
-        plain = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-        known = info.filename == header or ARRAY.fullmatch(info.filename)
-        if not (known and plain and kind in (0, stat.S_IFREG)) or info.flag_bits & 0x41:
-            raise ArtefactError(f"{where} is damaged: it has a member that is no array of ours")
-    if sum(info.compress_size for info in infos) > size:
-        raise ArtefactError(f"{where} is damaged: its members overlap")
-    for info in infos:
-        if info.filename == header and info.file_size > LARGEST_HEADER:
-            raise ArtefactError(
-                f"{where}: {header} ({info.file_size:,} bytes) must have at most "
-                f"{LARGEST_HEADER:,} bytes"
-            )
+    kinds = [stat.S_IFMT(info.external_attr >> 16) for info in infos]
+    plain = all(
+        (info.filename == header or ARRAY.fullmatch(info.filename))
+        and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        and kind in (0, stat.S_IFREG)
+        and not info.flag_bits & 0x41
+        for info, kind in zip(infos, kinds, strict=True)
+    )
+    text = sum(info.file_size for info in infos if info.filename == header)
     total = sum(info.file_size for info in infos)
-    if total > LARGEST_MODEL:
-        raise ArtefactError(
-            f"{where} unpacks to {total:,} bytes; a model must have at most {LARGEST_MODEL:,}"
-        )
-    if total > HARMLESS and total > LARGEST_RATIO * size:
-        raise ArtefactError(
-            f"{where} unpacks to {total // max(size, 1)} times its size; models beyond "
-            f"{HARMLESS:,} bytes must stay within {LARGEST_RATIO} times"
-        )
+    faults = {
+        " is a zip file but not a model of this project": header not in names,
+        f": members ({len(infos):,}) must be at most {MOST_MEMBERS:,}": len(infos) > MOST_MEMBERS,
+        " is damaged: a member stands twice in it": len(set(names)) < len(names),
+        " is damaged: it has a member that is no array of ours": not plain,
+        " is damaged: its members overlap": sum(info.compress_size for info in infos) > size,
+        f": {header} ({text:,} bytes) must have at most {LARGEST_HEADER:,} bytes": text
+        > LARGEST_HEADER,
+        f" unpacks to {total:,} bytes; a model must have at most {LARGEST_MODEL:,}": total
+        > LARGEST_MODEL,
+        f" unpacks to {total // max(size, 1)} times its size; models beyond {HARMLESS:,} bytes "
+        f"must stay within {LARGEST_RATIO} times": total > max(HARMLESS, LARGEST_RATIO * size),
+    }
+    for fault, found in faults.items():
+        if found:
+            raise ArtefactError(where + fault)
 
 
 def _content(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

@@ -326,10 +326,7 @@ def _groups(codes: NDArray[np.intp], size: int, ordered: bool, parts: int) -> ND
 def log_chance(table: FloatArray, samples: Sequence[FloatArray]) -> float:
     """Logarithm of a bound on the chance that a table of the model differs so much from samples.
 
-    Parameters
-    ----------
-    table : rows of the table in each group
-    samples : rows of each sample of the model
+    Both are numbers of rows in each group.
     """
     model: FloatArray = np.sum(samples, axis=0)
     degrees = int(np.count_nonzero(table + model)) - 1

@@ -67,7 +67,6 @@ class Verdict:
 
     @property
     def fits(self) -> bool:
-        """Whether everything adds up."""
         return not self.faults
 
     @property
@@ -119,23 +118,12 @@ def verify_file(
 ) -> Verdict:
     """Compare everything that a file says about its privacy.
 
-    Parameters
-    ----------
-    path : path
-        A model file; or a table, ``.csv`` or ``.parquet``, with its card.
-    card : path, optional
-        The card, if it is not beside the file.
-    sha256 : str, optional
-        The file's sha256 as it was published.
-    model : path, optional
-        The model that a table is said to be drawn from: it is verified, and the table compared.
-    public_key : path, optional
-        Of who is said to have signed the file with its card, and the model with its own.
-
-    Raises
-    ------
-    ArtefactError
-        If there is nothing to compare: no such file, no model, no card of a table.
+    ``path`` is a model file; or a table, ``.csv`` or ``.parquet``, with its ``card`` (by default
+    the one beside it). ``sha256`` is that of the file as it was published. ``model`` is the one
+    that a table is said to be drawn from: it is verified, and the table compared. ``public_key``
+    is of who is said to have signed the file with its card, and the model with its own. Where there
+    is nothing to compare (no such file, no model, no card of a table) an ``ArtefactError`` is
+    raised.
     """
     path = Path(path)
     published = None if sha256 is None else _checked_digest(sha256)
