@@ -222,10 +222,12 @@ def test_rows_that_hide_in_metadata_are_found(
 ) -> None:
     path = published(independent, histogram, tmp_path / "a.parquet")
     table = pq.read_table(path)
-    more = {**table.schema.metadata, b"real_rows": b"Ann,1"}
-    pq.write_table(table.replace_schema_metadata(more), path)
-    write_page(card_path(path), load(histogram).card(), path.name, path)
-    assert "other metadata" in verify_file(path, model=histogram).faults[0]
+    pandas = {**json.loads(table.schema.metadata[b"pandas"]), "real_rows": "Ann,1"}
+    for more in ({b"real_rows": b"Ann,1"}, {b"pandas": json.dumps(pandas).encode()}):
+        changed = table.replace_schema_metadata({**table.schema.metadata, **more})
+        pq.write_table(changed, path)
+        write_page(card_path(path), load(histogram).card(), path.name, path)
+        assert "other metadata" in verify_file(path, model=histogram).faults[0]
 
 
 def test_a_page_says_nothing_of_its_own(

@@ -309,16 +309,30 @@ def test_a_partition_cannot_hide_a_cost(thesis: Path, tmp_path: Path) -> None:
     assert any("ledger.spent.epsilon is" in text for text in faults), faults
 
 
-def test_bytes_between_the_members_are_found(histogram: Path, tmp_path: Path) -> None:
+def test_a_baseline_cannot_have_learnt_from_nothing(histogram: Path, tmp_path: Path) -> None:
+    def forge(header: Header, _: Arrays) -> None:
+        fresh = Ledger.from_dict({**header["ledger"], "spends": []})
+        header["ledger"] = fresh.to_dict()
+        model = load(histogram)
+        model.ledger_, model._card = fresh, None
+        header["card"] = model.card().to_dict()
+
+    faults = verify_file(edited(histogram, tmp_path / "forged", forge)).faults
+    assert "file.ledger.unprotected has 0 entries, and must have 1" in faults
+
+
+@pytest.mark.parametrize("place", [0, 1, -1])
+def test_bytes_beside_the_members_are_found(place: int, histogram: Path, tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     with zipfile.ZipFile(histogram) as old, zipfile.ZipFile(hidden, "w") as new:
         new.comment = BLANK
-        for i, info in enumerate(old.infolist()):
-            if i == 1:
+        for info in [*old.infolist(), None]:
+            if info == [*old.infolist(), None][place]:
                 assert new.fp is not None
                 new.fp.write(b"secret: row 17")
                 new.start_dir = new.fp.tell()
-            new.writestr(info, old.read(info), zipfile.ZIP_DEFLATED)
+            if info is not None:
+                new.writestr(info, old.read(info), zipfile.ZIP_DEFLATED)
     write_digest(hidden)
     verdict = verify_file(hidden)
     assert verdict.faults == ["the file holds bytes that belong to no member"]
