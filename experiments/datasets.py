@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pooch  # type: ignore[import-untyped, unused-ignore]
+import pooch
 
 from copula_shirley.errors import ShirleyError
 from copula_shirley.files.strict_yaml import load_yaml

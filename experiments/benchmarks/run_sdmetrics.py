@@ -11,18 +11,9 @@ from math import isnan
 from pathlib import Path
 
 import pandas as pd
-from sdmetrics.column_pairs import (  # type: ignore[import-not-found, unused-ignore]
-    ContingencySimilarity,
-    CorrelationSimilarity,
-)
-from sdmetrics.errors import (  # type: ignore[import-not-found, unused-ignore]
-    ConstantInputError,
-    IncomputableMetricError,
-)
-from sdmetrics.single_column import (  # type: ignore[import-not-found, unused-ignore]
-    KSComplement,
-    TVComplement,
-)
+from sdmetrics.column_pairs import ContingencySimilarity, CorrelationSimilarity
+from sdmetrics.errors import ConstantInputError, IncomputableMetricError
+from sdmetrics.single_column import KSComplement, TVComplement
 
 METRICS = {
     "ks": (KSComplement, {}),

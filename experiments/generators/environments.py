@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import pooch  # type: ignore[import-untyped, unused-ignore]
+import pooch
 
 from copula_shirley.errors import ShirleyError
 

@@ -14,13 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from DataSynthesizer.DataDescriber import (  # type: ignore[import-not-found, unused-ignore]
-    DataDescriber,
-)
-from DataSynthesizer.DataGenerator import (  # type: ignore[import-not-found, unused-ignore]
-    DataGenerator,
-)
-from DataSynthesizer.lib import PrivBayes  # type: ignore[import-not-found, unused-ignore]
+from DataSynthesizer.DataDescriber import DataDescriber
+from DataSynthesizer.DataGenerator import DataGenerator
+from DataSynthesizer.lib import PrivBayes
 
 # it would take every core of the machine
 PrivBayes.Pool = partial(Pool, int(os.environ.get("OMP_NUM_THREADS", "1")))

@@ -7,11 +7,7 @@ Settings: ``model`` (mst, aim, privbayes), ``degree`` (parents of PrivBayes), ``
 from typing import Any
 
 import pandas as pd
-from dpmm.pipelines import (  # type: ignore[import-not-found, unused-ignore]
-    AIMPipeline,
-    MSTPipeline,
-    PrivBayesPipeline,
-)
+from dpmm.pipelines import AIMPipeline, MSTPipeline, PrivBayesPipeline
 
 PIPELINES = {"mst": MSTPipeline, "aim": AIMPipeline, "privbayes": PrivBayesPipeline}
 

@@ -9,10 +9,8 @@ import warnings
 from typing import Any
 
 import pandas as pd
-from sdv.metadata import Metadata  # type: ignore[import-not-found, unused-ignore]
-from sdv.single_table import (  # type: ignore[import-not-found, unused-ignore]
-    GaussianCopulaSynthesizer,
-)
+from sdv.metadata import Metadata
+from sdv.single_table import GaussianCopulaSynthesizer
 
 SDTYPES = {
     "categorical": "categorical",

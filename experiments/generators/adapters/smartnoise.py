@@ -7,12 +7,9 @@ Settings: ``model`` (mst, aim), and those of ``AIMSynthesizer``, such as ``max_m
 from typing import Any
 
 import pandas as pd
-from snsynth.aim.aim import AIMSynthesizer  # type: ignore[import-not-found, unused-ignore]
-from snsynth.mst.mst import MSTSynthesizer  # type: ignore[import-not-found, unused-ignore]
-from snsynth.transform import (  # type: ignore[import-not-found, unused-ignore]
-    LabelTransformer,
-    TableTransformer,
-)
+from snsynth.aim.aim import AIMSynthesizer
+from snsynth.mst.mst import MSTSynthesizer
+from snsynth.transform import LabelTransformer, TableTransformer
 
 MODELS = {"mst": MSTSynthesizer, "aim": AIMSynthesizer}
 
