@@ -47,8 +47,10 @@ def lasting(rows: Iterable[Row]) -> dict[str, Row]:
 def test_every_ending_is_on_record_and_harms_nobody(tmp_path: Path) -> None:
     uses = ("Raises", "Eats", "Dies", "Gaps", "Copies")
     runs = [*(run_of(f"strangers:{use}") for use in uses), run_of("dp-histogram")]
-    watcher = Watcher()
-    rows = run_all(runs, Store(tmp_path / "a"), Limits(bytes=0.8 * 2**30), watcher, jobs=2)
+    watcher, store = Watcher(), Store(tmp_path)
+    old = {"run": {}, "id": runs[2].id, "status": "failed", "reason": "of another time"}
+    store.put(runs[2], old)
+    rows = run_all(runs, store, Limits(bytes=0.8 * 2**30), watcher, jobs=2)
     statuses = ["failed", "failed", "failed", "done", "done", "done"]
     assert [row["id"] for row in rows] == [run.id for run in runs]
     assert [row["status"] for row in rows] == statuses
