@@ -57,7 +57,7 @@ def test_figure_5_1_has_six_panels_a_line_per_data_set_and_the_raw_line() -> Non
     assert list(light[0].get_ydata()) == pytest.approx([0.16, 0.26, 0.36])
 
 
-def test_settings_stand_in_order_and_a_skipped_one_leaves_its_place_empty() -> None:
+def test_a_skipped_setting_leaves_its_place_empty() -> None:
     levels = ["truncation none", "truncation auto", "truncation 2", "truncation 1", "truncation 10"]
     assert along(levels) == [f"truncation {level}" for level in ("1", "2", "10", "none", "auto")]
     part = lines("encoders", "COPULA-SHIRLEY", {"ks": 0.1}, variant="encoder woe")
@@ -81,14 +81,13 @@ def test_a_line_per_generator_over_epsilon_in_its_colour_with_its_guarantee() ->
     assert "raw data" in named
 
 
-def test_texas_comes_before_its_stand_in() -> None:
-    def shown(*datasets: str) -> str | None:
-        some = [lines("models", "PrivBayes", {"ks": 0.1}, dataset=name) for name in datasets]
-        return dataset_of(scores(*some), "5_6")
-
-    assert shown("diabetes130") == "diabetes130"
-    assert shown("diabetes130", "texas") == "texas"
-    assert shown("compas") is None
+@pytest.mark.parametrize(
+    ("there", "shown"),
+    [("diabetes130", "diabetes130"), ("diabetes130 texas", "texas"), ("compas", None)],
+)
+def test_texas_comes_before_its_stand_in(there: str, shown: str | None) -> None:
+    some = [lines("models", "PrivBayes", {"ks": 0.1}, dataset=name) for name in there.split()]
+    assert dataset_of(scores(*some), "5_6") == shown
 
 
 def test_bars_from_lowest_to_highest() -> None:
@@ -119,15 +118,12 @@ def small(reach: float = 0.1) -> Any:
     return figure
 
 
-def test_figures_can_be_saved_twice_with_the_same_bytes(tmp_path: Path) -> None:
+def test_figures_in_files_and_pages_have_the_same_bytes_again(tmp_path: Path) -> None:
     paths = save(small(), tmp_path, "a")
     assert [path.name for path in paths] == ["a.png", "a.svg"]
     first = [path.read_bytes() for path in paths]
     save(small(), tmp_path, "a")
     assert [path.read_bytes() for path in paths] == first
-
-
-def test_a_figure_in_a_page_has_a_tip_for_each_point_and_the_pages_colours() -> None:
     text = inline(small(), "salt", {"<Vine>": ["first", 'a "second" <tip>']})
     assert text.count('class="point"') == 2 and 'data-tip="first"' in text
     assert 'data-tip="a &quot;second&quot; &lt;tip&gt;"' in text
@@ -137,31 +133,28 @@ def test_a_figure_in_a_page_has_a_tip_for_each_point_and_the_pages_colours() -> 
 
 
 def test_wide_intervals_do_not_press_the_means_together() -> None:
-    low, high = limits([0.1, 0.3], [-9.0, 9.0], (None, None))
-    assert (low, high) == pytest.approx((-0.12, 0.54))
+    assert limits([0.1, 0.3], [-9.0, 9.0], (None, None)) == pytest.approx((-0.12, 0.54))
     assert limits([0.1, 0.3], [0.05, 0.32], (0.0, 1.0))[0] == 0.0
     assert limits([0.9, 0.98], [0.8, 1.0], (0.0, 1.0))[1] < 1.02
     low, high = limits([0.5], [], (None, None))
     assert low < 0.5 < high
 
 
-def made_rows(rows: int = 50) -> pd.DataFrame:
-    return pd.DataFrame(np.random.default_rng(0).normal(size=(rows, 6)), columns=list("ABCDEF"))
+MADE = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 6)), columns=list("ABCDEF"))
 
 
 def test_scatter_plots_of_the_made_set_and_of_each_generator(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(figures, "NAMES", "ABC")  # fewer panels, sooner drawn
-    made = made_rows()
-    assert len(draw_made(made).axes) == 3 * 3
+    assert len(draw_made(MADE).axes) == 3 * 3
     names = ("PrivateVine", "COPULA-SHIRLEY")
-    rows = pd.concat([made.assign(generator=name, epsilon=1.0) for name in names])
-    axes = draw_drawn(made, rows, 1.0).axes  # type: ignore[union-attr]
+    rows = pd.concat([MADE.assign(generator=name, epsilon=1.0) for name in names])
+    axes = draw_drawn(MADE, rows, 1.0).axes  # type: ignore[union-attr]
     assert len(axes) == 3 * 2
     labels = [axes[i].get_ylabel() for i in (0, 2, 4)]
     assert labels == ["made set", "COPULA-SHIRLEY", "PrivateVine\n(ours)"]
-    assert draw_drawn(made, rows, 8.0) is None and draw_drawn(made, rows, np.nan) is None
+    assert draw_drawn(MADE, rows, 8.0) is None and draw_drawn(MADE, rows, np.nan) is None
 
 
 def test_each_epsilon_has_a_scatter_plot(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,6 +162,6 @@ def test_each_epsilon_has_a_scatter_plot(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(figures, "draw_drawn", lambda *given: given[2])
     rows = pd.DataFrame({"epsilon": [1.0, 8.0, np.nan, 1.0]})
     nothing = scores([lost("models", "PrivBayes", "failed", "it broke")])
-    drawn = list(draw_all(nothing, made_rows(), rows))
+    drawn = list(draw_all(nothing, MADE, rows))
     assert drawn == ["5_9", "5_10_epsilon_off", "5_10_epsilon_8", "5_10_epsilon_1"]
-    assert list(draw_all(nothing, made_rows(), rows.iloc[:0])) == ["5_9"]
+    assert list(draw_all(nothing, MADE, rows.iloc[:0])) == ["5_9"]
