@@ -8,25 +8,13 @@ hundreds of units that are guessed from each fit; others by pairs only, of which
 look. A generator comes in as a factory: a function of a random state that gives an unfitted object
 with ``fit(table)`` or ``fit(table, schema)`` and ``sample(n)``.
 
-What the result means
----------------------
 ``lower_bound`` is below the true epsilon with confidence 95 %, whatever the generator is; with
 several pairs and boxes each has a share of the 5 % (Bonferroni). It comes with the **claim**, the
 **ceiling** (what this number of runs could show at best) and a **control** of known privacy, from
 which follows the **power** (``evaluation.audit.control``): what was seen of the control, and with
-which weaker noise its claim would have been refuted.
-
-- *claim refuted*: a bound at a much higher confidence is above what the claim allows. Over all
-  pairs, boxes and quantities of an audit a true claim is refuted with a chance below
-  ``FALSE_ALARM``, 1 in 1,000.
-- *ledger refuted*: the noise of the answers is not the one that the ledger states
-  (``evaluation.audit.noise_check``), or the transcript states another. The proof does not hold
-  then; what privacy is left is not known. That has a share of the same 1 in 1,000.
-- *consistent (up to what this audit can see)*: no bound is above, and there was power: half of the
-  control's claim or more was seen, and weaker noise in all answers that were asked here would have
-  been noticed. That is no proof; ``not_exercised`` lists what was not asked or not looked at.
-- *inconclusive: no power*: no bound is above, and nobody should have expected one.
-- *inconclusive*: a bound at 95 % is above the claim, or the control was refuted.
+which weaker noise its claim would have been refuted. Over all pairs, boxes and quantities of an
+audit a true claim, or a ledger that is right, is refuted with a chance below ``FALSE_ALARM``.
+docs/privacy.md says when each verdict is given.
 """
 
 from __future__ import annotations
@@ -86,17 +74,7 @@ Wanted = Pair | str | Callable[[str], Pair]
 
 @dataclass
 class Audit:
-    """The result of an audit; ``to_dict`` is what ``--json`` writes.
-
-    Attributes
-    ----------
-    asked : list of str
-        Stages for which a ledger was charged in any fit.
-    not_exercised : list of str
-        What the generator may ask and was not asked, or was not looked at, in words.
-    faults : list of str
-        What is wrong in the ledgers.
-    """
+    """The result of an audit; ``to_dict`` is what ``--json`` writes."""
 
     generator: str
     claim: Claim
@@ -108,8 +86,11 @@ class Audit:
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
     about: dict[str, Any] = field(default_factory=dict)
+    #: Stages for which a ledger was charged in any fit; and what the generator may ask and was not
+    #: asked, or was not looked at, in words.
     asked: list[str] = field(default_factory=list)
     not_exercised: list[str] = field(default_factory=list)
+    #: What is wrong in the ledgers.
     faults: list[str] = field(default_factory=list)
 
     @property

@@ -16,7 +16,6 @@ from sklearn.base import clone
 
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.tables import Case, town
-from copula_shirley.generator import Generator, load
 from copula_shirley.measure.watched import recorded, replayed
 from copula_shirley.privacy.recording import Recording
 from copula_shirley.schema.schema import Schema
@@ -216,13 +215,13 @@ class Subject:
 
     def loaded(self, model: Any, content: bytes) -> Any:
         """A model read back from a file."""
-        own = getattr(type(model), "load", None)
-        if own is None and not isinstance(model, Generator):
+        load = getattr(type(model), "load", None)
+        if load is None:
             raise NotApplicable("the generator has no class method load")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model"
             path.write_bytes(content)
-            return load(path, type(model)) if own is None else own(path)
+            return load(path)
 
 
 def excuse(ledger: Any, found: str) -> None:

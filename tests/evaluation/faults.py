@@ -2,7 +2,7 @@
 
 ``planted(fault, kind)`` is the generator with one thing wrong, of the kind that published code has
 had. A fault is a set of functions that stand in the place of methods; each is given the right
-method, already bound, and then what the method is given. ``RULES`` names the rule of the contract
+method, already bound, and then what the method is given. ``BY_RULE`` names the rule of the contract
 that must catch each of them; the audit is tried on those about noise (``test_faults_audit``).
 """
 # ruff: noqa: ARG001, ARG005  (they take what the methods take)
@@ -181,6 +181,10 @@ def own_choice(right: Any, self: Any, merits: Any, share: float, count: int, *_:
 
 
 # -- where the noise comes from -------------------------------------------------------------------
+
+
+def seeded(seed: int | None) -> SeededNoise:
+    return SeededNoise(np.random.default_rng(seed))
 
 
 def source(make: Callable[[np.random.Generator], Any]) -> Fault:
@@ -382,6 +386,10 @@ def forget_first(right: Any, self: Any, *given: Any, **named: Any) -> Any:
     return right(*given, **named)
 
 
+def save_pickle(right: Any, self: Any, path: str | Path) -> None:
+    Path(path).write_bytes(pickle.dumps(self.get_params()))
+
+
 def set_clip(right: Any, self: Any, *given: Any) -> None:
     right(*given)
     self.on_unknown = "clip"
@@ -400,7 +408,7 @@ UNCLIPPED = curator(_noisy=add_unclipped_sum)
 TWICE_RELEASED = Fault({"_ask": release_twice}, {"_charge": charge_first_release_only})
 MISSING_EXACT = curator(_noisy=keep_missing_exact)
 N_TIMES_TOO_SMALL = curator(_noisy=lambda right, c, x, scale: right(x, scale / len(c._rows)))
-SEED_FIXED = source(lambda _: SeededNoise(np.random.default_rng(20211)))
+SEED_FIXED = source(lambda _: seeded(20211))
 DOMAIN_FROM_DATA = generator(_enter=domain_of_rows)
 TRUE_SIZE = generator(_size_to_keep=lambda right, self, rows: rows)
 RAW_MARGINS = generator(_fit=guess_by_true_margins)
@@ -416,101 +424,104 @@ EXACT_INNOVATIONS = other_source(
     )
 )
 EXACT_CHOICE = other_source(lambda c, q: None if isinstance(q, Choice) else c._source)
-SAME_NOISE = other_source(lambda c, q: SeededNoise(np.random.default_rng(c._rows.seed)))
+SAME_NOISE = other_source(lambda c, _: seeded(c._rows.seed))
 BLINDING = curator(answer=blind)
 
-#: Fault, by what is wrong, and the rule of the contract that must catch it.
-RULES: dict[str, tuple[Fault, str]] = {
-    "ledger written after the rows are read": (curator(answer=charge_afterwards), "charged first"),
-    "refused charge swallowed": (curator(_charge=swallow_refusal), "charged first"),
-    "one look not charged": (curator(answer=look_once_more), "cost"),
-    "budget spent twice": (curator(_answer=mean_of_two), "cost"),
-    "half of the noise": (HALF_NOISE, "cost"),
-    "unclipped value": (UNCLIPPED, "cost"),
-    "k rows per person ignored by the noise": (PERSON_FORGOTTEN, "cost"),
-    "total of the ledger is not that of its entries": (
-        generator(_open_ledger=halve_total),
-        "ledger",
-    ),
-    "float noise unlabelled": (FLOATS, "exact noise"),
-    "homemade float noise": (curator(_noisy=own_noise, _chosen=own_choice), "exact noise"),
-    "seeded noise without a stamp": (
-        generator(_fit=relabel(lambda facts: replace(facts, seeded=False))),
-        "seed stamped",
-    ),
-    "seed fixed inside": (SEED_FIXED, "fresh randomness"),
-    "global randomness": (
-        source(lambda _: SeededNoise(np.random.default_rng(np.random.randint(2**31)))),  # noqa: NPY002
-        "global randomness",
-    ),
-    "sampling repeats the noise": (
-        generator(noise_source=remember_source, _chunks=draw_from_noise),
-        "sampling apart",
-    ),
-    "k rows per person ignored": (
-        generator(_open_ledger=lambda right, self, schema: right(Schema(schema.columns))),
-        "person",
-    ),
-    "domain from data": (DOMAIN_FROM_DATA, "replay"),
-    "exact rate of missing values": (by_column(lambda v: float((v == MISSING).mean())), "replay"),
-    "missing-value pattern leaked": (
-        learns(lambda rows: np.unique([v == MISSING for v in rows.numbers.values()], axis=1)),
-        "replay",
-    ),
-    "true n under add/remove": (TRUE_SIZE, "replay"),
-    "category order from raw labels": (
-        by_column(lambda codes: pd.unique(codes).tolist(), cells=True),
-        "replay",
-    ),
-    "ties broken on raw counts": (by_column(ranks, cells=True), "replay"),
-    "encoder outside the ledger": (
-        learns(lambda r: pd.Series(r.numbers["rich"]).groupby(r.codes["job"]).mean().to_dict()),
-        "replay",
-    ),
-    "an exact number is shown": (
-        learns(
+#: Faults by the rule of the contract that must catch them, and by what is wrong.
+BY_RULE: dict[str, dict[str, Fault]] = {
+    "charged first": {
+        "ledger written after the rows are read": curator(answer=charge_afterwards),
+        "refused charge swallowed": curator(_charge=swallow_refusal),
+    },
+    "cost": {
+        "one look not charged": curator(answer=look_once_more),
+        "budget spent twice": curator(_answer=mean_of_two),
+        "half of the noise": HALF_NOISE,
+        "unclipped value": UNCLIPPED,
+        "k rows per person ignored by the noise": PERSON_FORGOTTEN,
+    },
+    "ledger": {
+        "total of the ledger is not that of its entries": generator(open_ledger=halve_total)
+    },
+    "exact noise": {
+        "float noise unlabelled": FLOATS,
+        "homemade float noise": curator(_noisy=own_noise, _chosen=own_choice),
+    },
+    "seed stamped": {
+        "seeded noise without a stamp": generator(_fit=relabel(lambda f: replace(f, seeded=False)))
+    },
+    "fresh randomness": {"seed fixed inside": SEED_FIXED},
+    "global randomness": {
+        "global randomness": source(lambda _: seeded(np.random.randint(2**31)))  # noqa: NPY002
+    },
+    "sampling apart": {
+        "sampling repeats the noise": generator(
+            noise_source=remember_source, _chunks=draw_from_noise
+        )
+    },
+    "person": {
+        "k rows per person ignored": generator(
+            open_ledger=lambda right, self, schema: right(Schema(schema.columns))
+        )
+    },
+    "replay": {
+        "domain from data": DOMAIN_FROM_DATA,
+        "exact rate of missing values": by_column(lambda v: float((v == MISSING).mean())),
+        "missing-value pattern leaked": learns(
+            lambda rows: np.unique([v == MISSING for v in rows.numbers.values()], axis=1)
+        ),
+        "true n under add/remove": TRUE_SIZE,
+        "category order from raw labels": by_column(lambda v: pd.unique(v).tolist(), cells=True),
+        "ties broken on raw counts": by_column(ranks, cells=True),
+        "encoder outside the ledger": learns(
+            lambda r: pd.Series(r.numbers["rich"]).groupby(r.codes["job"]).mean().to_dict()
+        ),
+        "an exact number is shown": learns(
             lambda rows: SimpleNamespace(n=len(rows)),  # which a plain comparison leaves aside
             tables=lambda right, self: {"n": pd.DataFrame({"n": [self.leak_.n]})},
         ),
-        "replay",
-    ),
-    "setting chosen on raw data": (curator(answer=halve_share_of_many_rows), "replay"),
-    "score computed with raw margins": (RAW_MARGINS, "replay"),
-    "one row types a whole column": (generator(_enter=type_whole_column), "reading"),
-    "dtype that betrays a row": (
-        generator(_dtype_to_keep=lambda right, self, column, s: column.domain.storage(s)),
-        "dtypes",
-    ),
-    "raw frame kept in the model": (
-        entering(lambda self, table, _: setattr(self, "_debug", {"input": table})),
-        "no row in the model",
-    ),
-    "raw frame kept in a closure": (entering(hide_in_closure), "no row in the model"),
-    "value of a row in the file": (
-        learns(lambda r: np.sort(r.numbers["pay"])[-5:].astype(np.float32), _state=save_top),
-        "no row in the file",
-    ),
-    "file is a pickle": (
-        generator(save=lambda right, m, path: Path(path).write_bytes(pickle.dumps(m.get_params()))),
-        "no pickle",
-    ),
-    "table changed by the fit": (
-        entering(lambda _, table, __: table.sort_values("pay", inplace=True)),  # noqa: PD002
-        "fit",
-    ),
-    "setting changed by the fit": (generator(_fit=set_clip), "fit"),
-    "seed ignored": (source(lambda _: SeededNoise(np.random.default_rng())), "same seed"),
-    "old model lost by a refused fit": (generator(fit=forget_first), "old model kept"),
-    "bad values repaired in silence": (entering(clipped), "refusals"),
-    "values drawn outside the domain": (generator(_draw=draw_outside), "schema"),
-    "another model is read back": (generator(_restore=restore_another), "save and load"),
-    "exception quoting a private value": (
-        entering(lambda _, table, schema: schema.validate(table, show_values=True) and None),
-        "messages",
-    ),
-    "exception whose cause quotes a private value": (entering(quote_in_cause), "messages"),
-    "progress told to nobody": (
-        generator(fit=lambda right, self, *given, progress=None: right(*given)),
-        "progress",
-    ),
+        "setting chosen on raw data": curator(answer=halve_share_of_many_rows),
+        "score computed with raw margins": RAW_MARGINS,
+    },
+    "reading": {"one row types a whole column": generator(_enter=type_whole_column)},
+    "dtypes": {
+        "dtype that betrays a row": generator(
+            _dtype_to_keep=lambda right, self, column, s: column.domain.storage(s)
+        )
+    },
+    "no row in the model": {
+        "raw frame kept in the model": entering(
+            lambda self, table, _: setattr(self, "_debug", {"input": table})
+        ),
+        "raw frame kept in a closure": entering(hide_in_closure),
+    },
+    "no row in the file": {
+        "value of a row in the file": learns(
+            lambda r: np.sort(r.numbers["pay"])[-5:].astype(np.float32), _state=save_top
+        )
+    },
+    "no pickle": {"file is a pickle": generator(save=save_pickle)},
+    "fit": {
+        "table changed by the fit": entering(
+            lambda _, table, __: table.sort_values("pay", inplace=True)  # noqa: PD002
+        ),
+        "setting changed by the fit": generator(_fit=set_clip),
+    },
+    "same seed": {"seed ignored": source(lambda _: seeded(None))},
+    "old model kept": {"old model lost by a refused fit": generator(fit=forget_first)},
+    "refusals": {"bad values repaired in silence": entering(clipped)},
+    "schema": {"values drawn outside the domain": generator(_draw=draw_outside)},
+    "save and load": {"another model is read back": generator(_restore=restore_another)},
+    "messages": {
+        "exception quoting a private value": entering(
+            lambda _, table, schema: schema.validate(table, show_values=True) and None
+        ),
+        "exception whose cause quotes a private value": entering(quote_in_cause),
+    },
+    "progress": {
+        "progress told to nobody": generator(
+            fit=lambda right, self, *given, progress=None: right(*given)
+        )
+    },
 }
+RULES = {name: (fault, rule) for rule, own in BY_RULE.items() for name, fault in own.items()}

@@ -20,19 +20,13 @@ from copula_shirley.evaluation.audit.bounds import (
 )
 
 
+def chances(more: Any, fewer: Any, runs: int, alpha: float) -> Any:
+    low, high = ends(runs, alpha)
+    return low[more], high[fewer]
+
+
 def epsilon_lower(more: Any, fewer: Any, runs: int, delta: float, alpha: float) -> Any:
-    low, high = ends(runs, alpha)
-    return epsilon_between(low[more], high[fewer], delta)
-
-
-def rho_lower(more: Any, fewer: Any, runs: int, alpha: float) -> Any:
-    low, high = ends(runs, alpha)
-    return rho_between(low[more], high[fewer])
-
-
-def mu_lower(more: Any, fewer: Any, runs: int, alpha: float) -> Any:
-    low, high = ends(runs, alpha)
-    return mu_between(low[more], high[fewer])
+    return epsilon_between(*chances(more, fewer, runs, alpha), delta)
 
 
 @pytest.mark.parametrize("runs", [7, 50])
@@ -103,9 +97,9 @@ def test_rho_by_hand_is_a_divergence_of_two_coins() -> None:
     p, q = low[28], high[4]
     kl = p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
     second = math.log(p**2 / q + (1 - p) ** 2 / (1 - q)) / 2  # D_2 / 2
-    assert float(rho_lower(28, 4, runs, 0.05)) >= max(kl, second) - 1e-12
-    assert float(rho_lower(28, 4, runs, 0.05)) <= kl * 1.2
-    assert float(rho_lower(4, 28, runs, 0.05)) == 0.0
+    assert float(rho_between(p, q)) >= max(kl, second) - 1e-12
+    assert float(rho_between(p, q)) <= kl * 1.2
+    assert float(rho_between(low[4], high[28])) == 0.0
 
 
 @pytest.mark.parametrize("mu", [1.0, 3.0])
@@ -115,10 +109,10 @@ def test_gaussian_events_never_show_more_than_their_rho_and_mu(mu: float) -> Non
     cuts = np.linspace(-2, 2 + mu, 41)
     more = np.rint(norm.sf(cuts - mu) * runs).astype(int)
     fewer = np.rint(norm.sf(cuts) * runs).astype(int)
-    rho = rho_lower(more, fewer, runs, 0.05)
+    rho = rho_between(*chances(more, fewer, runs, 0.05))
     assert rho.max() <= mu**2 / 2
     assert rho.max() >= 0.5 * mu**2 / 2
-    bound = mu_lower(more, fewer, runs, 0.05)
+    bound = mu_between(*chances(more, fewer, runs, 0.05))
     assert bound.max() <= mu
     assert bound.max() == pytest.approx(mu, abs=0.1)
 

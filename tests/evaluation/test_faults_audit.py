@@ -107,7 +107,7 @@ TRIALS: dict[str, Trial] = {
         f"a quarter of the noise of {kind.__name__}": Trial(
             faults.QUARTER_NOISE, kind, duplicates("replace-one", columns=2), settings, 1600
         )
-        for kind, settings in ((DPHistogram, {}), (DPCopula, {}), (PrivBayes, {"degree": 1}))
+        for kind, settings in ((DPHistogram, {}), (PrivBayes, {"degree": 1}))
     },
     "k rows of a person forgotten in a vine": Trial(
         faults.PERSON_FORGOTTEN, PrivateVine, built_in("canary-people", "add-remove"), runs=200
