@@ -158,6 +158,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
 
     def __post_init__(self) -> None:
         self.sensitivity()  # refuses an unknown relation
+        self.domains = dict(self.domains or {})
         if self.zcdp and (self.budget is None or self.budget.delta == 0):
             raise SettingError(f"budget ({self.budget}) must have a delta for zCDP")
 

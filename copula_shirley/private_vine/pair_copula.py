@@ -26,14 +26,16 @@ else:
 #: Cells along each axis of a tabulated family.
 FINE = 48
 TAUS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-#: Families and the rotations in which each is tried.
-FAMILIES = {
-    "gaussian": (0,),
-    "frank": (0,),
-    "clayton": (0, 90, 180, 270),
-    "gumbel": (0, 90, 180, 270),
-    "joe": (0, 90, 180, 270),
-}
+#: Families and rotations that are tried, and the signs of their tau.
+FAMILIES: list[tuple[str, int, tuple[int, ...]]] = [
+    ("gaussian", 0, (-1, 1)),
+    ("frank", 0, (-1, 1)),
+    *(
+        (name, rotation, (1 if rotation in (0, 180) else -1,))
+        for name in ("clayton", "gumbel", "joe")
+        for rotation in (0, 90, 180, 270)
+    ),
+]
 #: Best families and rotations whose parameter is searched on a finer grid.
 REFINED = 3
 #: Price of a parameter in units of -2 log likelihood, as in AIC; and of a family, which is the
@@ -214,12 +216,10 @@ def best_family(
         return misfit(noisy, total * cell_mass(core, edges_a, edges_b), sigma), tau, core
 
     coarse = []
-    for name, rotations in FAMILIES.items():
-        for rotation in rotations:
-            signs = (-1, 1) if len(rotations) == 1 else (1 if rotation in (0, 180) else -1,)
-            options = [tried(name, rotation, sign * tau) for sign in signs for tau in TAUS]
-            best = min(options, key=lambda option: option[0])
-            coarse.append((best[0], name, rotation, best[1]))
+    for name, rotation, signs in FAMILIES:
+        options = [tried(name, rotation, sign * tau) for sign in signs for tau in TAUS]
+        best = min(options, key=lambda option: option[0])
+        coarse.append((best[0], name, rotation, best[1]))
     finer = []
     for _, name, rotation, centre in sorted(coarse)[:REFINED]:
         near = np.clip(abs(centre) + np.linspace(-0.05, 0.05, 9), 0.02, 0.95)
