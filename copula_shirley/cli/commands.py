@@ -19,8 +19,13 @@ from typer.core import TyperCommand, TyperGroup
 from copula_shirley.errors import SettingError, ShirleyError
 
 ENTRY_POINTS = "copula_shirley.commands"
-#: What has to be installed for a package, as an extra.
-EXTRAS = {"evaluation": "evaluate", "experiments": "experiments"}
+#: The modules that are installed with an extra only.
+EXTRAS = {
+    "evaluate": ("matplotlib", "xgboost"),
+    "thesis": ("category_encoders", "diffprivlib", "statsmodels"),
+    "experiments": ("markdown_it", "pooch", "psutil"),
+    "dask": ("distributed",),
+}
 #: The commands of each panel of the help, with their places and words.
 PANELS = {
     "Release": {
@@ -95,7 +100,7 @@ class LazyGroup(TyperGroup):
             name = ctx.invoked_subcommand
             if name is not None:
                 text = in_options(str(error), options_of(self.get_command(ctx, name)))
-                error.args = (text + hint(name, error.__cause__),)
+                error.args = (text + hint(error.__cause__),)
             raise
 
 
@@ -128,7 +133,7 @@ def loaded(entry: EntryPoint) -> Any:
     except Exception as error:
         raise SettingError(
             f"command ({name!r}) cannot be loaded from {entry.value}: "
-            f"{type(error).__name__}: {error}{hint(name, error)}"
+            f"{type(error).__name__}: {error}{hint(error)}"
         ) from error
     outer = typer.Typer(add_completion=False, rich_markup_mode="markdown")
     if isinstance(found, typer.Typer):
@@ -139,12 +144,11 @@ def loaded(entry: EntryPoint) -> Any:
     return typer.main.get_group(outer).commands[name]
 
 
-def hint(command: str, error: BaseException | None) -> str:
-    """The extra that adds what a command of ours cannot import."""
-    known = COMMANDS.get(command)
-    extra = EXTRAS.get(known.module.split(".")[1]) if known is not None else None
-    lacks = extra is not None and isinstance(error, ImportError)
-    return f"; pip install 'copula-shirley[{extra}]' adds it" if lacks else ""
+def hint(error: BaseException | None) -> str:
+    """The extra that adds what could not be imported."""
+    lacking = error.name if isinstance(error, ImportError) and error.name else ""
+    found = [extra for extra, names in EXTRAS.items() if lacking.partition(".")[0] in names]
+    return f"; pip install 'copula-shirley[{found[0]}]' adds it" if found else ""
 
 
 def options_of(command: Any) -> set[str]:

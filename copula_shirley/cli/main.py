@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from copula_shirley.cli.commands import LazyGroup
+from copula_shirley.cli.commands import LazyGroup, hint
 from copula_shirley.cli.ending import clean_ending, drop_output, flush_output
 from copula_shirley.cli.renamed import modern
 from copula_shirley.cli.terminal import messages
@@ -84,6 +84,8 @@ def _tell(error: Exception) -> None:
             drop_output()
             named = "standard output"
         _fail(f"{named}: {error.strerror or error}")
+    if isinstance(error, ImportError) and hint(error):
+        _fail(f"{error}{hint(error)}")
     if isinstance(error, MemoryError):
         _fail("the memory does not suffice: fewer rows, columns or cells need less")
     if type(error).__name__ == "NoArgsIsHelpError":  # the help was shown

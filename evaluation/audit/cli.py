@@ -14,12 +14,24 @@ from dataclasses import dataclass, field
 from inspect import getsourcefile
 from json import dumps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 
-from copula_shirley.cli.options import Json, settings_of
+from copula_shirley.cli.options import (
+    DATA,
+    METHOD,
+    OUTPUT,
+    PRIVACY,
+    Json,
+    Missing,
+    Neighbours,
+    Quiet,
+    Settings,
+    option,
+    settings_of,
+)
 from copula_shirley.cli.terminal import messages, plain, print_json, progress_told, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit.audit import DEFAULT_RUNS, Audit, Wanted, audit
@@ -84,52 +96,49 @@ def maker(use: str, settings: dict[str, Any], offered: dict[str, Any]) -> Maker:
 def audit_generator(
     generator: Annotated[str, typer.Argument(help="Installed generator, or module:Class.")],
     epsilon: Annotated[
-        float, typer.Option(help="Its epsilon; the claim, where it keeps no ledger.")
+        float, option(PRIVACY, "Its epsilon; the claim, where it keeps no ledger.")
     ] = 1.0,
-    delta: Annotated[float | None, typer.Option(help="Its delta; the same.")] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Any other setting, e.g. --set degree=2; repeatable."),
-    ] = None,
+    delta: Annotated[float | None, option(PRIVACY, "Its delta; the same.")] = None,
+    settings: Settings = None,
     pair: Annotated[
-        list[str] | None,
-        typer.Option(help=f"Neighbouring tables: {', '.join(PAIRS)}; repeatable."),
+        list[str] | None, option(DATA, f"Neighbouring tables: {', '.join(PAIRS)}; repeatable.")
     ] = None,
     tables: Annotated[
-        tuple[Path, Path] | None, typer.Option(help="Your own pair of neighbouring tables.")
+        tuple[Path, Path] | None, option(DATA, "Your own pair of neighbouring tables.")
     ] = None,
-    schema: Annotated[Path | None, typer.Option(help="Their declared domain (YAML).")] = None,
-    neighbours: Annotated[
-        str | None, typer.Option(help="replace-one or add-remove; default: the generator's.")
-    ] = None,
-    missing: Annotated[
-        list[str] | None, typer.Option(help="Text that stands for a missing value; repeatable.")
-    ] = None,
+    schema: Annotated[Path | None, option(DATA, "Their declared domain (YAML).")] = None,
+    neighbours: Neighbours = None,
+    missing: Missing = None,
     runs: Annotated[
-        int, typer.Option(help="Fits on each table, 40 or more; a small epsilon needs thousands.")
+        int, option(METHOD, "Fits on each table, 40 or more; a small epsilon needs thousands.")
     ] = DEFAULT_RUNS,
     box: Annotated[
-        str, typer.Option(help="white (released numbers), black (drawn rows) or both.")
+        Literal["white", "black", "both"],
+        option(METHOD, "white: released numbers, black: drawn rows."),
     ] = "both",
-    rows: Annotated[int, typer.Option(help="Rows drawn from each fit.")] = SAMPLE_ROWS,
-    jobs: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the audit; each fit has one of its own.")] = 0,
-    secure: Annotated[bool, typer.Option(help="Fit without seeds, as for a release.")] = False,
+    rows: Annotated[int, option(METHOD, "Rows drawn from each fit.")] = SAMPLE_ROWS,
+    jobs: Annotated[
+        int | None, option(METHOD, "Processes; one per core by default.", "--jobs", "-j")
+    ] = None,
+    seed: Annotated[int, option(METHOD, "Of the audit; each fit has one of its own.")] = 0,
+    secure: Annotated[
+        bool, option(METHOD, "Fit without seeds, as for a release.", "--secure")
+    ] = False,
     results: Annotated[
-        Path | None, typer.Option(help="Keep the runs there, and go on with those that are.")
+        Path | None, option(OUTPUT, "Keep the runs there, and go on with those that are.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="JSON with all figures.")
+        Path | None, option(OUTPUT, "JSON with all figures.", "--output", "-o")
     ] = None,
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing but the JSON.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Test a generator's privacy claim on neighbouring tables; exit code 1 if it is refuted."""
     sys.path.insert(0, str(Path.cwd()))  # where the user's module is
     check_apart([*(tables or ()), schema], [output])
     Budget(epsilon, delta or 0.0)  # refuses what is no claim
     offered = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "threads": 1}
-    make = maker(generator, settings_of(setting), offered)
+    make = maker(generator, settings_of(settings), offered)
     wanted: list[Wanted] = list(pair or (() if tables else DEFAULT_PAIRS))
     if (tables is None) != (schema is None):
         lone, other = ("--tables", "--schema") if schema is None else ("--schema", "--tables")

@@ -27,7 +27,7 @@ from copula_shirley.experiments.cli.experiments import (
 from copula_shirley.experiments.generators import known_peers
 from copula_shirley.experiments.generators.candidates import find_candidate
 from copula_shirley.experiments.run.store import Store
-from copula_shirley.experiments.specs import GRIDS, Grid
+from copula_shirley.experiments.specs import GRIDS, Grid, Unit
 from copula_shirley.files.strict_yaml import load_yaml
 
 
@@ -44,7 +44,7 @@ def benchmark(
     first: Annotated[int | None, typer.Option(help="Run only the first so many folds.")] = None,
     seeds: Annotated[int, typer.Option(help="Fits per fold, each with another seed.")] = 1,
     rows: Annotated[int | None, typer.Option(help="Only so many rows of each data set.")] = None,
-    unit: Annotated[str, typer.Option(help="Who is protected: person or row.")] = "person",
+    unit: Annotated[Unit, typer.Option(help="Who is protected.")] = "person",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Setting of your generators; name=value.")
     ] = None,

@@ -122,7 +122,7 @@ def make(
     store: Store,
     *,
     jobs: int | None = None,
-    again: list[str] | None = None,
+    again: Sequence[str] | None = None,
     dask: str | None = None,
     quiet: bool = False,
 ) -> list[Row]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -32,13 +32,13 @@ def reproduce(
         ),
     ] = None,
     size: Annotated[
-        str, typer.Option(help="quick: minutes, few folds and rows; full: the thesis' protocol.")
+        Size, typer.Option(help="quick: minutes, few folds and rows; full: the thesis' protocol.")
     ] = "quick",
     dataset: Annotated[
         list[str] | None, typer.Option(help="Only this data set; repeatable.")
     ] = None,
     profile: Annotated[
-        str | None,
+        Profile | None,
         typer.Option(
             help="Classifiers: thesis (512 trees of depth 64) or light; that of the size."
         ),
@@ -96,17 +96,11 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def grid_of(name: str, size: str, datasets: Sequence[str], profile: str | None = None) -> Grid:
+def grid_of(name: str, size: Size, datasets: Sequence[str], profile: Profile | None = None) -> Grid:
     """The grid of an experiment; the made set is what ``multivariate`` is about."""
-    for key, value, allowed in (
-        ("size", size, get_args(Size)),
-        ("profile", profile or "light", get_args(Profile)),
-    ):
-        if value not in allowed:
-            raise SettingError(f"{key} ({value!r}) must be {' or '.join(allowed)}")
-    grid = Grid.read(name, cast(Size, size))
+    grid = Grid.read(name, size)
     if profile is not None:
-        grid = replace(grid, profile=cast(Profile, profile))
+        grid = replace(grid, profile=profile)
     if datasets and name != "multivariate":
         grid = replace(grid, datasets=tuple(datasets))
     return grid

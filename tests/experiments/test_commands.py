@@ -104,7 +104,7 @@ def test_benchmark_of_ones_own_generator(place: Path) -> None:
         ("benchmark uniform --epsilon much", "epsilon ('much') must be a positive"),
         ("benchmark uniform --dataset moon", "datasets ('moon') must be among"),
         ("benchmark uniform --folds 1", "folds (1) must be a whole number"),
-        ("benchmark uniform --unit house", "unit ('house') must be person or row"),
+        ("benchmark uniform --unit house", "'house' is not one of 'person', 'row'"),
         ("benchmark uniform --again done", "--again ('done') must be one of"),
         ("benchmark uniform --jobs 0", "--jobs (0) must be 1 or more"),
         ("benchmark uniform --set x", "--set ('x') must be name=value"),

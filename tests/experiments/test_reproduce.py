@@ -138,7 +138,6 @@ def test_names_and_data_sets_narrow_what_is_drawn(frame: pd.DataFrame) -> None:
             ["ratio", "multivariate", "--dataset", "compas"],
             r"dataset \('compas'\) must be left out",
         ),
-        (["ratio", "--size", "huge"], r"size \('huge'\) must be quick or full"),
         (["--from", "nowhere.csv"], "nowhere.csv.*No such file"),
         (["ratio", "--no-run"], "results must hold at least one ended run"),
     ],

@@ -79,7 +79,13 @@ def test_the_commands_of_the_readme_run_from_the_wheel_alone(built: Path, tmp_pa
     ):
         done = run(*words.split())
         assert done.returncode == 0, (words, done.stderr)
-    files = "--train data.csv --test data.csv --synthetic new.csv --schema schema.yaml"
-    missing = run("evaluate", *files.split())
-    assert missing.returncode == 2
-    assert "pip install 'copula-shirley[evaluate]'" in " ".join(missing.stderr.split())
+    scored = "--train data.csv --test data.csv --synthetic new.csv --schema schema.yaml"
+    thesis = "fit data.csv --schema schema.yaml -o t --model copula-shirley --accept-unproved"
+    for extra, words in (
+        ("evaluate", f"evaluate {scored}"),
+        ("thesis", thesis),
+        ("experiments", "experiments list models"),
+    ):
+        missing = run(*words.split())
+        assert missing.returncode == 2
+        assert f"pip install 'copula-shirley[{extra}]'" in " ".join(missing.stderr.split())

@@ -65,9 +65,15 @@ def test_commands_of_packages_are_listed_and_loaded_when_asked_for(app: typer.Ty
     )
 
 
-def test_what_an_extra_adds_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "copula_shirley.evaluation.cli", None)  # cannot be imported
-    assert "pip install 'copula-shirley[evaluate]' adds it" in run("evaluate x").refusal()
+def test_what_an_extra_adds_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError("No module named 'diffprivlib'", name="diffprivlib.mechanisms")
+
+    monkeypatch.setattr("copula_shirley.tasks.read_table", lacking)
+    line = run("draft data.csv", folder=place).refusal()
+    assert line == (
+        "error: No module named 'diffprivlib'; pip install 'copula-shirley[thesis]' adds it"
+    )
 
 
 def test_help_and_version() -> None:
