@@ -135,7 +135,10 @@ def test_tables_of_the_user(run: Audit, tmp_path: Path) -> None:
         (["dp-histogram", "--schema", "s.yaml"], "--schema needs --tables"),
         (["dp-histogram", "--tables", "a.csv", "b.csv"], "--tables needs --schema"),
         (["dp-histogram", *OWN], "'s.yaml'"),
-        (["dp-histogram", "--neighbours", "both"], "'both' is not one of 'add-remove', 'replace-one'"),
+        (
+            ["dp-histogram", "--neighbours", "both"],
+            "'both' is not one of 'add-remove', 'replace-one'",
+        ),
         (["dp-histogram", "--set", "mechanism=none"], "mechanism"),
     ],
 )
