@@ -214,7 +214,7 @@ def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
         column, rule = schema[target], ""
         if task == "regression" and column.is_listed:
             rule = "must be a number or a date"
-        elif task != "regression" and not column.domain.is_countable:
+        elif task != "regression" and not (column.is_listed or column.is_whole):
             rule = "must be categories or whole numbers"
         elif task == "binary" and declared_range(column) > 1:
             rule = "must have two values; try multiclass"

@@ -28,7 +28,6 @@ class Listed(Kind):
     """Values of a closed list; their numbers are their positions."""
 
     is_listed = True
-    is_countable = True
     plural = "categories"
     stored = "category"
 

@@ -170,15 +170,17 @@ class Column:
 
     @property
     def nominal(self) -> bool:
-        return self.domain.is_nominal
+        """Whether the values have no order of their own and need an encoder."""
+        return "ordered" in self.domain.fields and not self.ordered
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether intervals of values mean something."""
+        return not self.is_listed or self.ordered
 
     @property
     def is_listed(self) -> bool:
         return self.domain.is_listed
-
-    @property
-    def is_ordered(self) -> bool:
-        return self.domain.is_ordered
 
     @property
     def is_number(self) -> bool:

@@ -45,16 +45,12 @@ class Kind:
     fields: ClassVar[dict[str, Any]] = {}
     #: The smallest domain: fields that a closed column must have.
     least: ClassVar[dict[str, Any]] = {"minimum": 0, "maximum": 1}
-    #: Whether the values are a closed list, such as categories.
+    #: Whether the values are a closed list (categories), are numbers (in files too), are whole
+    #: numbers, and whether the numbers that stand for them lie on a grid of step 1.
     is_listed: ClassVar[bool] = False
-    #: Whether the values are numbers, in files too.
     is_number: ClassVar[bool] = False
-    #: Whether the values are whole numbers.
     is_whole: ClassVar[bool] = False
-    #: Whether the numbers of the values lie on a grid of step 1.
     is_discrete: ClassVar[bool] = True
-    #: Whether the values may be the classes of a prediction.
-    is_countable: ClassVar[bool] = False
     #: Whether a draft asks if the values name people or records.
     may_identify: ClassVar[bool] = False
     #: The values in messages.
@@ -78,16 +74,6 @@ class Kind:
     def normalise(self) -> dict[str, Any]:
         """Check the fields of a closed column; those that are to be replaced."""
         raise NotImplementedError
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether intervals of values mean something."""
-        return not self.is_listed or self.column.ordered
-
-    @property
-    def is_nominal(self) -> bool:
-        """Whether the values have no order of their own and need an encoder."""
-        return "ordered" in self.fields and not self.column.ordered
 
     @property
     def is_open(self) -> bool:

@@ -177,7 +177,6 @@ class Integer(Number):
 
     fields: ClassVar[dict[str, Any]] = bounds_of("integer")
     is_whole = True
-    is_countable = True
     letters = "iuf"
     fitting = ("iu", "f")
 
