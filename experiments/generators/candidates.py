@@ -21,10 +21,9 @@ import numpy
 from copula_shirley import registry as classes
 from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.experiments.folds import Fold
-from copula_shirley.experiments.generators import find_peer, known_peers
+from copula_shirley.experiments.generators import Peer, find_peer, known_peers
 from copula_shirley.experiments.run.stage import Stage
 from copula_shirley.experiments.run.synthesis import (
-    Candidate,
     Skip,
     Synthesis,
     by_its_word,
@@ -41,7 +40,7 @@ from copula_shirley.thesis.generator import CopulaShirley
 MOST_ONE_HOT = 150
 
 
-def find_candidate(use: str) -> Candidate:
+def find_candidate(use: str) -> Local | Peer:
     """The candidate of a name: installed generator, peer, ``adapter.py`` or ``module:Class``."""
     if use in generators() or (":" in use and not use.endswith(".py")):
         return Local(find_class(use))

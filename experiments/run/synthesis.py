@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
@@ -34,13 +34,6 @@ class Synthesis:
     seconds: Mapping[str, float]
     memory: Mapping[str, int]
     privacy: Mapping[str, Any]
-
-
-class Candidate(Protocol):
-    """Something that makes a synthetic table from a fold."""
-
-    def synthesize(self, fold: Fold, run: Run) -> Synthesis:
-        """Fit on the training rows, draw as many rows as there are."""
 
 
 def resolved(run: Run, fold: Fold) -> dict[str, Any]:
