@@ -64,11 +64,7 @@ def run(place: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def strict_json(path: Path) -> dict[str, Any]:
     """A file that holds neither NaN nor Infinity."""
-
-    def refuse(name: str) -> None:
-        raise AssertionError(f"{name} is not JSON")
-
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    content: dict[str, Any] = json.loads(path.read_text("utf-8"), parse_constant=pytest.fail)
     return content
 
 
@@ -88,9 +84,8 @@ def test_all_metrics_are_printed_and_written(run: Run, place: Path) -> None:
     assert {"version", "python", "numpy", "xgboost"} <= set(content)
     for word in ("in words", "real rows", "coin", "guessing", "privacy"):
         assert word in done.out, word
-    assert "Figures written to evaluation.json" in done.err
-    assert "Drawn to plot.png" in done.err
-    assert (place / "plot.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert "Figures written to evaluation.json" in done.err and "Drawn to plot.png" in done.err
+    assert (place / "plot.png").exists()
 
 
 def test_the_figures_are_those_of_evaluate(run: Run, place: Path) -> None:
@@ -112,10 +107,8 @@ def test_a_leak_is_called_one(run: Run, place: Path) -> None:
     shutil.copy(place / "train.csv", place / "synthetic.csv")
     done = run("--metric", "membership_hamming_all", "--metric", "validity", "--seed", 0)
     assert "LEAK" in done.out and "every row fits" in done.out
-    table = rows(40, 1).assign(job="new")
-    table.to_csv(place / "synthetic.csv", index=False)
-    done = run("--metric", "validity", "--seed", 0)
-    assert "values outside" in done.out
+    rows(40, 1).assign(job="new").to_csv(place / "synthetic.csv", index=False)
+    assert "values outside" in run("--metric", "validity", "--seed", 0).out
 
 
 @pytest.mark.parametrize(
