@@ -132,12 +132,14 @@ def test_plots_of_few_metrics_and_columns(
     assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
-def test_parquet_and_texts_for_missing_values(run: Run, place: Path) -> None:
+def test_parquet_texts_for_missing_values_and_clipped_rows(run: Run, place: Path) -> None:
     rows(40, 3).to_parquet(place / "synthetic.parquet")
     rows(40, 2).to_csv(place / "test.csv", index=False, na_rep="?")
+    rows(40, 1).assign(age=99).to_csv(place / "train.csv", index=False)
     files = tuple(word.replace("synthetic.csv", "synthetic.parquet") for word in FILES)
-    done = run("--metric", "ks", "--metric", "validity", "--missing", "?", files=files)
-    assert done.code == 0, done.err
+    words = ("--metric", "ks", "--metric", "validity", "--missing", "?", "--on-unknown")
+    assert run(*words, "clip", files=files).code == 0
+    assert "train: column 'age'" in run(*words, "refuse", files=files).refusal()
 
 
 def test_json_holds_whatever_a_metric_says() -> None:

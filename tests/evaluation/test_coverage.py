@@ -116,6 +116,11 @@ APART = {**TWINS, "w": [1, 0, 4, 2, 3]}
         # what the synthetic rows do not determine is not covered
         (EXACT, {"x": [1, 1, 1], "y": [3, 3, 3]}, {"constant": 0, "x": 0}),
         (APART, TWINS, {"constant": 1, "x": 0, "w": 0}),
+        (
+            {"x": [0, 1, 2, 3], "y": [5] * 4},
+            {"x": [1.5] * 3, "y": [5] * 3},
+            {"constant": 1, "x": 0},
+        ),
         # and what the real rows do not determine is left out
         (TWINS, APART, {"constant": 1}),
         # gaps have a coefficient of their own
