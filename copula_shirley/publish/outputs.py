@@ -58,9 +58,7 @@ def card_path(path: str | Path) -> Path:
     return Path(path).with_name(Path(path).name + ENDING)
 
 
-def with_cards(
-    outputs: Sequence[Path], no_card: bool, sign: Path | None = None
-) -> list[Path | None]:
+def with_cards(outputs: Sequence[Path], no_card: bool, sign: Path | None = None) -> list[Path]:
     """The outputs, and where their cards and signatures will lie."""
     pages = [] if no_card else map(card_path, outputs)
     return [*outputs, *pages, *([] if sign is None else map(signature_path, outputs))]
@@ -77,25 +75,17 @@ def written_with_cards(
     without a key in ``sign``; a key that cannot be read is refused before anything else is done.
     """
     key = None if sign is None else read_private_key(sign)
-    pages = [] if no_card else [card_path(output) for output in outputs]
-    signatures = [] if key is None else [signature_path(output) for output in outputs]
-    with atomic_paths([*outputs, *pages, *signatures]) as partials:
-        count, cards = len(outputs), len(outputs) + len(pages)
-        yield Files(
-            [o.name for o in outputs],
-            partials[:count],
-            partials[count:cards],
-            partials[cards:],
-            key,
-        )
+    count = len(outputs)
+    cards = count if no_card else 2 * count
+    with atomic_paths(with_cards(outputs, no_card, sign)) as partials:
+        names = [output.name for output in outputs]
+        yield Files(names, partials[:count], partials[count:cards], partials[cards:], key)
 
 
 def check_apart(inputs: Sequence[Path | None], outputs: Sequence[Path | None]) -> None:
     """Refuse to write over what is read, or two results into one file."""
     taken = {os.path.realpath(path) for path in inputs if path}
-    for path in outputs:
-        if path is None:
-            continue
+    for path in filter(None, outputs):
         if os.path.realpath(path) in taken:
             raise SettingError(f"output ({str(path)!r}) must be another file than the others")
         taken.add(os.path.realpath(path))
