@@ -217,9 +217,9 @@ def remember_source(right: Any, self: Any, rng: Any) -> Any:
     return self._noise_of_fit
 
 
-def draw_from_noise(right: Any, self: Any, n: int, rng: Any, given: Any) -> Any:
+def draw_from_noise(right: Any, self: Any, n: int, rng: Any, *rest: Any) -> Any:
     same = np.random.Generator(self._noise_of_fit.bit_generator)
-    return right(n, SimpleNamespace(spawn=lambda _: [same]), given)
+    return right(n, SimpleNamespace(spawn=lambda _: [same]), *rest)
 
 
 def halve_total(right: Any, self: Any, schema: Schema) -> Ledger:
