@@ -613,9 +613,6 @@ def test_no_rows_at_all() -> None:
         town().validate(model.fit(table, town()).sample(30))
 
 
-# -- seeds, drafts, no noise ---------------------------------------------------------------
-
-
 def test_without_a_seed_the_noise_is_exact_and_said_to_be() -> None:
     table = pd.DataFrame(townspeople())
     models = [PrivateVine(5.0, target="y").fit(table, town()) for _ in range(2)]
@@ -624,26 +621,3 @@ def test_without_a_seed_the_noise_is_exact_and_said_to_be() -> None:
         assert dict(model.ledger_.summary())["proved"].endswith("for the whole release")
     margins = [model.transcript_.answers[1].values for model in models]  # noqa: PD011
     assert not all(map(np.array_equal, *margins))
-
-
-@pytest.mark.parametrize("seed", [0, np.random.default_rng(3)])
-def test_with_a_seed_ledger_and_file_say_so(seed: Any, tmp_path: Path) -> None:
-    model = PrivateVine(5.0, random_state=seed).fit(pd.DataFrame(townspeople()), town())
-    model.save(tmp_path / "model")
-    for one in (model, load(tmp_path / "model")):
-        summary = dict(one.ledger_.summary())
-        assert one.ledger_.seeded and "not for release" in summary["randomness"]
-        assert "if nobody knows the seed" in summary["proved"]
-
-
-def test_a_drafted_domain_is_unprotected() -> None:
-    table = pd.DataFrame(townspeople())
-    ledger = PrivateVine(1.0, random_state=0).fit(table, Schema.draft(table)).ledger_
-    assert ledger.proved is None and len(ledger.unprotected) == len(table.columns)
-    assert set(ledger.domains.values()) == {"drafted"}
-
-
-def test_without_noise_nothing_is_proved() -> None:
-    ledger = PrivateVine(None, random_state=0).fit(pd.DataFrame(townspeople()), town()).ledger_
-    assert ledger.proved is None and ledger.budget is None and not ledger.spends
-    assert "nothing" in dict(ledger.summary())["proved"]
