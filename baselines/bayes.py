@@ -269,24 +269,17 @@ class Scores:
         ]
         return np.array(scores, dtype=np.int64)
 
-    def _parent_codes(
-        self, rows: MemoryRows, parents: tuple[str, ...]
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Parents' joint code, numbered by what occurs, and how often each occurs."""
-
-        def numbered() -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-            shape = tuple(self.sizes[name] for name in parents)
-            flat = np.ravel_multi_index([rows.codes[name] for name in parents], shape)
-            _, number, counts = np.unique(flat, return_inverse=True, return_counts=True)
-            return number, counts
-
-        return rows.derived(parents, numbered)
-
     def _compute(self, rows: MemoryRows, child: str, parents: tuple[str, ...]) -> int:
         if not parents:
             return 0
+
+        def numbered() -> tuple[NDArray[np.intp], ...]:
+            shape = tuple(self.sizes[name] for name in parents)
+            flat = np.ravel_multi_index([rows.codes[name] for name in parents], shape)
+            return np.unique(flat, return_inverse=True, return_counts=True)
+
         n, width = len(rows), self.sizes[child]
-        code, parent_counts = self._parent_codes(rows, parents)
+        _, code, parent_counts = rows.derived(parents, numbered)
         joint = np.bincount(code * width + rows.codes[child], minlength=len(parent_counts) * width)
         joint = joint.reshape(len(parent_counts), width)
         outer = np.outer(parent_counts, joint.sum(axis=0))
@@ -300,11 +293,10 @@ class Scores:
 def score_sensitivity(score: str, neighbours: str, rows: int = 0) -> float:
     """How much one row can change a score (in counts: n times the paper's).
 
-    R, replacement: 3 + 2/n (paper, theorem 4.5). R, add/remove: the joint counts
-    change by 1; the product of margins, n times p q, becomes
-    (n p + e)(n q + f)/(n + 1), which differs by at most (3n + 1)/(n + 1) < 3; half
-    of both is below 2, whatever n. Mutual information, replacement: n times
-    2/n log((n + 1)/2) + (n - 1)/n log((n + 1)/(n - 1)) (paper, lemma 4.1).
+    R, replacement: 3 + 2/n (paper, theorem 4.5). R, add/remove: the joint counts change by 1; the
+    product of margins, n times p q, becomes (n p + e)(n q + f)/(n + 1), which differs by at most
+    (3n + 1)/(n + 1) < 3; half of both is below 2, whatever n. Mutual information, replacement: n
+    times 2/n log((n + 1)/2) + (n - 1)/n log((n + 1)/(n - 1)) (paper, lemma 4.1).
     """
     if neighbours == "add-remove":
         if score != "R":

@@ -8,7 +8,6 @@ functions that use them.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -138,13 +137,14 @@ class DPCopula(MarginBaseline):
                 f"{MOST_CONCORDANT:,}: their concordance is not exact in floating point"
             )
         counts = Concordances(tuple(self._grid.sizes), n, ledger.rows_per_unit, rng)
-        query = Numbers("copula", [counts], share, what=f"tau of {counts.pairs} pairs")
+        what = f"tau of {math.comb(len(counts.names), 2)} pairs"
+        query = Numbers("copula", [counts], share, what=what)
         noisy = yield from self._ask(query)
         return np.asarray(np.sin(np.pi / 2 * np.clip(noisy / (n * (n - 1) / 2), -1, 1)))
 
     def _blocks_mle(self, share: float, rng: np.random.Generator) -> Queries[FloatArray]:
         """Noisy correlations of normal scores, averaged over disjoint blocks of units."""
-        pairs = len(self._grid.sizes) * (len(self._grid.sizes) - 1) // 2
+        pairs = math.comb(len(self._grid.sizes), 2)
         blocks = self._number_of_blocks(pairs, share)
         margins = tuple(self._margins.values())
         sums = BlockCorrelations(tuple(self._margins), margins, blocks, rng)
@@ -181,28 +181,14 @@ class DPCopula(MarginBaseline):
 # -- what is asked about the rows ------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _OfPairs(ABC):
-    """A whole number for every pair of columns, all asked together."""
-
-    names: tuple[str, ...]
-
-    @property
-    def pairs(self) -> int:
-        return math.comb(len(self.names), 2)
-
-    @property
-    @abstractmethod
-    def each(self) -> float:
-        """How much one unit can change one of the numbers."""
-
-    @property
-    def reach(self) -> Sensitivity:
-        return Sensitivity(float(self.pairs * self.each), math.sqrt(self.pairs) * self.each)
+def _of_pairs(names: tuple[str, ...], each: float) -> Sensitivity:
+    """How much one unit can change numbers of all pairs of columns, each by so much."""
+    pairs = math.comb(len(names), 2)
+    return Sensitivity(float(pairs * each), math.sqrt(pairs) * each)
 
 
 @dataclass(frozen=True)
-class Concordances(_OfPairs):
+class Concordances:
     """Concordant less discordant pairs of rows.
 
     Sensitivity: a row is in n - 1 pairs, each worth -1, 0 or 1, so replacing a unit of k rows
@@ -211,14 +197,15 @@ class Concordances(_OfPairs):
     added or removed is a replacement at worst.
     """
 
+    names: tuple[str, ...]
     n: int
     rows_per_unit: int
     #: Says which rows are left out.
     rng: np.random.Generator = field(compare=False)
 
     @property
-    def each(self) -> float:
-        return 2.0 * self.rows_per_unit * (self.n - 1)
+    def reach(self) -> Sensitivity:
+        return _of_pairs(self.names, 2.0 * self.rows_per_unit * (self.n - 1))
 
     def numbers(self, rows: MemoryRows) -> Integers:
         keep = np.arange(len(rows))
@@ -229,7 +216,7 @@ class Concordances(_OfPairs):
 
 
 @dataclass(frozen=True)
-class BlockCorrelations(_OfPairs):
+class BlockCorrelations:
     """Sums over disjoint blocks of units of correlations of normal scores, in units of 1 / UNIT.
 
     Sensitivity: a unit is in one block, dealt by a draw of its own. A correlation lies in [-1, 1]
@@ -238,21 +225,21 @@ class BlockCorrelations(_OfPairs):
     at all in the others. The normal scores use the noisy margins, which are public by then.
     """
 
+    names: tuple[str, ...]
     margins: tuple[Margin, ...]
     blocks: int
     #: Deals the units to blocks.
     rng: np.random.Generator = field(compare=False)
-    each = 2.0 * UNIT
+
+    @property
+    def reach(self) -> Sensitivity:
+        return _of_pairs(self.names, 2.0 * UNIT)
 
     def numbers(self, rows: MemoryRows) -> Integers:
         dealt = self.rng.integers(0, self.blocks, int(rows.units.max()) + 1)[rows.units]
-        scores = np.column_stack(
-            [
-                _normal_scores(rows.codes[name], margin)
-                for name, margin in zip(self.names, self.margins, strict=True)
-            ]
-        )
-        total = np.zeros(self.pairs, dtype=np.int64)
+        named = zip(self.names, self.margins, strict=True)
+        scores = np.column_stack([_normal_scores(rows.codes[name], m) for name, m in named])
+        total = np.zeros(math.comb(len(self.names), 2), dtype=np.int64)
         for block in range(self.blocks):
             found = np.nan_to_num(_correlations(scores[dealt == block]))
             total += np.rint(UNIT * np.clip(found, -1, 1)).astype(np.int64)
@@ -410,8 +397,7 @@ def _lift(matrix: FloatArray, least: float) -> FloatArray:
 def _normal_scores(codes: NDArray[Any], margin: Margin) -> FloatArray:
     """Normal quantile of the middle of each cell's interval of the noisy CDF."""
     middle = margin.cumulative - margin.mass / 2
-    scores: FloatArray = np.asarray(ndtri(np.clip(middle, TRIM, 1 - TRIM)))
-    return np.asarray(scores[codes])
+    return np.asarray(ndtri(np.clip(middle, TRIM, 1 - TRIM))[codes])
 
 
 def _correlations(scores: FloatArray) -> FloatArray:

@@ -30,6 +30,8 @@ from copula_shirley.thesis.margins import Margin
 
 EncoderName = Literal["ordinal", "onehot", "woe", "glmm"]
 SUPERVISED = ("woe", "glmm")
+#: A one-hot table with more columns than this is refused: its vine would take hours.
+MOST_COLUMNS = 500
 
 
 class Identity(msgspec.Struct, tag_field="coding", tag="identity", forbid_unknown_fields=True):
@@ -154,10 +156,18 @@ def _number(level: NDArray[np.intp], levels: int, missing: bool) -> FloatArray:
 
 
 def check_encoder(encoder: str, target: str | None, columns: tuple[Column, ...]) -> None:
-    """Refuse a supervised encoder without a fitting target."""
+    """Refuse a supervised encoder without a fitting target, and a one-hot table too wide to fit."""
     by_name = {column.name: column for column in columns}
     if target is not None:
         check_one_of("target", target, list(by_name))
+    if encoder == "onehot":
+        widths = {c.name: len(c.categories) + c.missing if c.nominal else 1 for c in columns}
+        widest, total = max(widths, key=widths.__getitem__), sum(widths.values())
+        if total > MOST_COLUMNS:
+            raise SettingError(
+                f"encoder ('onehot') would make {total} columns, more than {MOST_COLUMNS}; column "
+                f"{widest!r} alone has {widths[widest]} categories: use another encoder"
+            )
     if not supervised(encoder, columns, target):
         return
     if target is None:

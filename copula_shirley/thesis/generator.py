@@ -58,8 +58,6 @@ from copula_shirley.thesis.vine import (
 from copula_shirley.trees import edges_of, graphs_of, plot_trees, trees_table
 
 ENCODER_ROWS, HISTOGRAM_ROWS, COPULA_ROWS = "encoder rows", "histogram rows", "copula rows"
-#: A one-hot table with more columns than this is refused: its vine would take hours.
-MOST_COLUMNS = 500
 #: Rounds in which one-hot rows without a category are drawn anew.
 MOST_REDRAWS = 100
 
@@ -146,8 +144,6 @@ class CopulaShirley(Generator):
         self._check_noise(len(schema))
         self._vine_settings()
         encoders.check_encoder(self.encoder, self.target, schema.columns)
-        if self.encoder == "onehot":
-            _check_width(schema)
 
     def _check_noise(self, columns: int) -> None:
         check_mechanism(self.mechanism, self.delta)
@@ -438,14 +434,3 @@ class CopulaShirley(Generator):
             raise SettingError(f"plot ({str(path)!r}): no column varies, there is no vine")
         edges = (edge for edge, _ in edges_of(self.vine_))
         plot_trees(graphs_of(edges, self.vine_names()), path)
-
-
-def _check_width(schema: Schema) -> None:
-    widths = {c.name: len(c.categories) + c.missing if c.nominal else 1 for c in schema}
-    widest = max(widths, key=lambda name: widths[name])
-    total = sum(widths.values())
-    if total > MOST_COLUMNS:
-        raise SettingError(
-            f"encoder ('onehot') would make {total} columns, more than {MOST_COLUMNS}; column "
-            f"{widest!r} alone has {widths[widest]} categories: use another encoder"
-        )
