@@ -13,12 +13,14 @@ say is true.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct, structs
 
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files.atomic import atomic_path, read_bytes
@@ -39,6 +41,15 @@ PASSPHRASE = "SHIRLEY_KEY_PASSPHRASE"
 LOCKED = b"ENCRYPTED"
 #: Bytes of a key or a signature file, at the most.
 LARGEST = 10_000
+
+
+class _Signed(Struct, forbid_unknown_fields=True):
+    """What a signature file says."""
+
+    kind: str
+    file: str
+    card: str | None
+    signature: str
 
 
 def signature_path(path: str | Path) -> Path:
@@ -147,24 +158,21 @@ def signature_faults(key: Ed25519PublicKey, kind: str, path: Path, page: Path) -
     if not is_there(beside):
         return [f"there is no signature {beside.name} beside the file"]
     try:
-        said = json.loads(read_bytes(beside, LARGEST, SettingError, "signature"))
+        content = read_bytes(beside, LARGEST, SettingError, "signature")
+        said = structs.asdict(msgspec.json.decode(content, type=_Signed))
         signature = base64.b64decode(said.pop("signature"), validate=True)
-        if said.keys() != {"kind", "file", "card"} or not all(
-            isinstance(v, str | None) for v in said.values()
-        ):
-            raise ValueError
-    except (ValueError, RecursionError, AttributeError, KeyError, TypeError, binascii.Error):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return [f"{beside.name} is no signature of this project"]
     try:
         key.verify(signature, _message(said))
-    except (InvalidSignature, ValueError, TypeError):
+    except InvalidSignature:
         return [f"{beside.name} was not made with this key, or was changed"]
     true = _statement(kind, path, page if is_there(page) else None)
     words = {"kind": "another kind of file", "file": "another file", "card": "another card"}
     return [
         f"{beside.name} is the signature of {text}"
         for part, text in words.items()
-        if said.get(part) != true[part]
+        if said[part] != true[part]
     ]
 
 

@@ -197,9 +197,7 @@ class OwnFit(PrivateVine):
 PAST: dict[str, Callable[[PrivateVine], PrivateVine]] = {
     "itself": lambda generator: generator,
     "a clone": clone,
-    "a clone of a clone": lambda generator: clone(clone(generator)),
     "a deep copy": copy.deepcopy,
-    "a shallow copy": copy.copy,
     "of a pickle": lambda generator: pickle.loads(pickle.dumps(generator)),
     "a new one": lambda generator: PrivateVine(**generator.get_params()),
     "a new one of another class": lambda _: OwnFit(1.0),
