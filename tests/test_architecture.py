@@ -128,6 +128,15 @@ def test_a_name_that_stands_nowhere_or_twice_is_named() -> None:
         thesis_index.resolved("rmse", known)
 
 
+def test_the_page_about_the_architecture_is_of_this_tree() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = {room for room in LEVEL if room != "web"} | set(PACKAGES)
+    assert not {room for room in rooms if not re.search(rf"\b{room}(/|\.py)", page)}
+    places = [ROOT, ROOT / "copula_shirley"]
+    for path in re.findall(r"`([\w./]+(?:/|\.py|\.md))(?::[^`]*)?`", page):
+        assert any((place / path).exists() for place in [*places, ROOT / "docs"]), path
+
+
 def test_public_names() -> None:
     import copula_shirley  # noqa: PLC0415
 
