@@ -7,9 +7,6 @@ typer, or an app of its own. A list of all commands imports nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -49,99 +46,79 @@ PANELS = {
         "reproduce": ("experiments.cli.reproduce:reproduce", "The thesis' figures again."),
     },
 }
-COMMANDS = {
-    name: EntryPoint(name, f"copula_shirley.{place}", ENTRY_POINTS)
-    for commands in PANELS.values()
-    for name, (place, _) in commands.items()
-}
 #: Settings whose options have other names.
 OTHER_NAMES = {"random_state": "seed", "n": "rows", "generator": "model"}
 
 
-class LazyGroup(TyperGroup):
-    """All commands; a list of them has stand-ins with a name and words."""
+class LazyCommand(TyperCommand):
+    """A command with a name and words, of which the rest is loaded when it is run."""
 
-    _listing = False
+    def __init__(self, entry: EntryPoint, words: str, panel: str) -> None:
+        super().__init__(entry.name, help=words, rich_help_panel=panel)
+        self.entry = entry
+        #: The command itself, once it is loaded.
+        self.real: Any = None
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """The context of the command itself."""
+        self.real = loaded(self.entry)
+        return self.real.make_context(*args, **options)
+
+
+COMMANDS = {
+    name: LazyCommand(EntryPoint(name, f"copula_shirley.{place}", ENTRY_POINTS), words, panel)
+    for panel, commands in PANELS.items()
+    for name, (place, words) in commands.items()
+}
+
+
+class LazyGroup(TyperGroup):
+    """Our commands and those of installed packages."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of all commands, those of other packages last."""
         return [*COMMANDS, *installed_commands()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command, or its stand-in in a list."""
-        entry = COMMANDS.get(cmd_name) or installed_commands().get(cmd_name)
-        if self._listing:
-            return stand_ins()[cmd_name]
-        return None if entry is None else loaded(entry)
-
-    @contextmanager
-    def _all(self) -> Iterator[None]:
-        self._listing = True
-        try:
-            yield
-        finally:
-            self._listing = False
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """The help of the whole, which lists all commands."""
-        with self._all():
-            super().format_help(ctx, formatter)
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Names of commands that begin so."""
-        with self._all():
-            return super().shell_complete(ctx, incomplete)
+        """A command of ours, which no other package replaces, or of another one."""
+        return COMMANDS.get(cmd_name) or installed_commands().get(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; its errors name options where those of Python name settings."""
         try:
             return super().invoke(ctx)
         except ShirleyError as error:
-            name = ctx.invoked_subcommand
-            if name is not None:
-                text = in_options(str(error), options_of(self.get_command(ctx, name)))
-                error.args = (text + hint(error.__cause__),)
+            options = options_of(self.get_command(ctx, ctx.invoked_subcommand).real)
+            error.args = (in_options(str(error), options) + hint(error.__cause__),)
             raise
 
 
-@cache
-def installed_commands() -> dict[str, EntryPoint]:
-    """Entry points of other packages by name; none replaces a command of ours."""
-    found = entry_points(group=ENTRY_POINTS)
-    return {entry.name: entry for entry in found if entry.name not in COMMANDS}
-
-
-def stand_ins() -> dict[str, TyperCommand]:
-    """Commands that only have the name and the words of others."""
-    found = {
-        name: TyperCommand(name, help=words, rich_help_panel=panel)
-        for panel, commands in PANELS.items()
-        for name, (_, words) in commands.items()
-    }
-    for name, entry in installed_commands().items():
+def installed_commands() -> dict[str, LazyCommand]:
+    """The commands of other packages."""
+    found = {}
+    for entry in entry_points(group=ENTRY_POINTS):
         package = entry.dist.metadata["Summary"] if entry.dist else None
         words = package or f"A command of {entry.module.partition('.')[0]}."
-        found[name] = TyperCommand(name, help=words, rich_help_panel="From other packages")
+        found[entry.name] = LazyCommand(entry, words, "From other packages")
     return found
 
 
 def loaded(entry: EntryPoint) -> Any:
     """The command of an entry point, or a ``SettingError``."""
-    name = entry.name
     try:
         found = entry.load()
     except Exception as error:
         raise SettingError(
-            f"command ({name!r}) cannot be loaded from {entry.value}: "
-            f"{type(error).__name__}: {error}{hint(error)}"
+            f"command ({entry.name!r}) cannot be loaded from {entry.value}: "
+            f"{type(error).__name__}: {error}"
         ) from error
     outer = typer.Typer(add_completion=False, rich_markup_mode="markdown")
     if isinstance(found, typer.Typer):
-        outer.add_typer(found, name=name)
+        outer.add_typer(found, name=entry.name)
     else:
-        outer.command(name)(found)
+        outer.command(entry.name)(found)
     outer.callback()(lambda: None)  # else typer makes the only command the whole
-    return typer.main.get_group(outer).commands[name]
+    return typer.main.get_group(outer).commands[entry.name]
 
 
 def hint(error: BaseException | None) -> str:
@@ -153,7 +130,7 @@ def hint(error: BaseException | None) -> str:
 
 def options_of(command: Any) -> set[str]:
     """The options of a command, or of the commands below it."""
-    found = {name for parameter in command.params for name in parameter.opts}
+    found = {name for parameter in getattr(command, "params", ()) for name in parameter.opts}
     return found.union(*map(options_of, getattr(command, "commands", {}).values()))
 
 

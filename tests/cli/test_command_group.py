@@ -38,8 +38,8 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
         sys.modules.pop(f"outside_{name}", None)
     monkeypatch.syspath_prepend(str(tmp_path))
     places = {"hello": "good:hello", "broken": "broken:hello", "many": "apps:app"}
-    found = {k: EntryPoint(k, f"outside_{v}", commands.ENTRY_POINTS) for k, v in places.items()}
-    monkeypatch.setattr(commands, "installed_commands", lambda: found)
+    found = [EntryPoint(k, f"outside_{v}", commands.ENTRY_POINTS) for k, v in places.items()]
+    monkeypatch.setattr(commands, "entry_points", lambda **_: found)
     made = typer.Typer(cls=commands.LazyGroup)
     made.callback()(lambda: None)
     return made

@@ -137,7 +137,7 @@ def test_tables_of_the_user(run: Audit, tmp_path: Path) -> None:
         (["dp-histogram", *OWN], "'s.yaml'"),
         (
             ["dp-histogram", "--neighbours", "both"],
-            "'both' is not one of 'add-remove', 'replace-one'",
+            "'both' is not one of 'add-remove'",
         ),
         (["dp-histogram", "--set", "mechanism=none"], "mechanism"),
     ],
