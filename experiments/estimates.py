@@ -31,11 +31,8 @@ class Estimate:
 
     @property
     def whiskers(self) -> tuple[float, float]:
-        """How far to draw below and above the mean.
-
-        Two folds have an interval thirteen times as wide as their distance; what is drawn is the
-        folds themselves.
-        """
+        """How far to draw below and above the mean."""
+        # two folds have an interval thirteen times as wide as their distance: draw the folds
         if self.folds >= FEWEST_FOLDS:
             return self.mean - self.low, self.high - self.mean
         return (self.mean - self.least, self.most - self.mean) if self.folds == 2 else (0.0, 0.0)

@@ -81,24 +81,12 @@ class GridError(ShirleyError):
 class Run:
     """One generator on one fold of one data set.
 
-    Parameters
-    ----------
-    generator : str
-        Its label in tables.
-    use : str
-        An installed generator, ``module:Class``, or a peer with an environment of its own.
-    settings : tuple of (name, value)
-        ``$binary``, ``$multiclass`` and ``$regression`` stand for the data set's targets.
-    variant : str
-        Which of the varied settings this is, in words.
-    epsilon : float or None
-        None is a fit without noise.
-    rows : int or None
-        Only so many rows of the data set, chosen once for all generators.
-    profile : {"light", "thesis"}
-        Size of the classifiers that score.
-    keep_table : bool
-        Whether the synthetic table is kept beside the figures.
+    ``generator`` is its label in tables, ``use`` what it is: an installed generator,
+    ``module:Class``, or a peer. In ``settings`` ``$binary``, ``$multiclass`` and ``$regression``
+    stand for the data set's targets; ``variant`` says in words which of the varied settings these
+    are. Without ``epsilon`` there is no noise. ``rows`` are chosen once for all generators.
+    ``profile`` is the size of the classifiers that score. ``keep_table`` keeps the synthetic table
+    beside the figures.
     """
 
     dataset: str

@@ -21,12 +21,7 @@ from copula_shirley.experiments.generators.candidates import check_settings
 from copula_shirley.experiments.report import write_report
 from copula_shirley.experiments.run.apart import Limits, start_server
 from copula_shirley.experiments.run.on_dask import run_on_dask
-from copula_shirley.experiments.run.runner import (
-    ended_rows,
-    exit_code,
-    is_stale,
-    run_all,
-)
+from copula_shirley.experiments.run.runner import ended_rows, exit_code, is_stale, run_all
 from copula_shirley.experiments.run.store import STATUSES, Row, Store, tidy
 from copula_shirley.experiments.specs import Grid, Run
 from copula_shirley.files.atomic import atomic_path
@@ -69,9 +64,9 @@ def run_grid(
     dask: Dask = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a grid; what has ended before is not run again. Exit code 1 if something failed.
+    """Run a grid; what has ended before is not run again.
 
-    Also if nothing ran because every run was skipped.
+    Exit code 1 if something failed, or if every run was skipped.
     """
     grid = Grid.read(config)
     store = Store(results or default_folder(grid))

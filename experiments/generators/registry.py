@@ -23,26 +23,7 @@ THIS_PYTHON = "{}.{}".format(*sys.version_info[:2])
 
 @dataclass(frozen=True)
 class Entry:
-    """A peer as the registry describes it.
-
-    Parameters
-    ----------
-    adapter, requirements : path
-        The file with the class ``Generator``, and the pins of its environment.
-    python : str
-        Version of Python that the pins are for.
-    takes : {"cells", "values"}
-        Whole numbers of the declared cells, or the table itself; see
-        ``copula_shirley.experiments.generators``.
-    settings : dict
-        Defaults; those of a run go before. ``delta`` is one of them.
-    private : bool
-        Whether it claims differential privacy, and so has no mode without noise.
-    claim : str
-        What it claims, in words; ``{epsilon:g}`` and ``{delta:g}`` are filled in.
-    notes : str
-        What a reader of its figures should know.
-    """
+    """A peer as ``peers.yaml`` describes it, which also says what each key means."""
 
     name: str
     adapter: Path

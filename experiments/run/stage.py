@@ -23,20 +23,16 @@ class Stage:
         with suppress(OSError):
             CLEAR.write_text("5", encoding="ascii")
         self._memory = _status("VmRSS")
-        self._cpu, self._wall = _cpu(), time.perf_counter()
+        self._cpu, self._wall = sum(os.times()[:4]), time.perf_counter()
 
     def taken(self, name: str) -> dict[str, float]:
         """Seconds on the wall until now, and of the processor with its children that have ended."""
-        wall, cpu = time.perf_counter() - self._wall, _cpu() - self._cpu
+        wall, cpu = time.perf_counter() - self._wall, sum(os.times()[:4]) - self._cpu
         return {name: wall, f"{name}_cpu": cpu}
 
     def memory(self) -> int:
         """Bytes at the peak, less those at the start."""
         return max(_status("VmHWM") - self._memory, 0)
-
-
-def _cpu() -> float:
-    return sum(os.times()[:4])
 
 
 def _status(key: str) -> int:
