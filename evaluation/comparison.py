@@ -184,6 +184,11 @@ def declared_range(column: Column) -> float:
     return high - low or 1.0
 
 
+def together(*tables: Rows) -> dict[str, FloatArray]:
+    """The numbers of several tables, one after the other."""
+    return {n: np.concatenate([t.numbers[n] for t in tables]) for n in tables[0].numbers}
+
+
 def with_nan(numbers: FloatArray) -> FloatArray:
     """Missing values as NaN."""
     return np.where(np.isneginf(numbers), np.nan, numbers)

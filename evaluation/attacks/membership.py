@@ -29,7 +29,7 @@ from copula_shirley.evaluation.attacks.plain import (
     plain_points,
     scaled,
 )
-from copula_shirley.evaluation.comparison import Comparison, declared_range, with_nan
+from copula_shirley.evaluation.comparison import Comparison, declared_range, together, with_nan
 from copula_shirley.evaluation.result import Result
 from copula_shirley.generator import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
@@ -332,9 +332,8 @@ def membership(
 def _encoded(c: Comparison, distance: Distance) -> tuple[list[NDArray[Any]], Wide | None]:
     """Rows as whole numbers; or as points, with numbers scaled to the declared range."""
     parts: list[NDArray[Any]] = []
-    for column in c.schema:
-        tables = (c.train, c.test, c.synthetic)
-        numbers = np.concatenate([rows.numbers[column.name] for rows in tables])
+    for name, numbers in together(c.train, c.test, c.synthetic).items():
+        column = c.schema[name]
         if distance == "hamming":
             parts.append(np.unique(numbers, return_inverse=True)[1].astype(np.int32))
         elif column.is_ordered:

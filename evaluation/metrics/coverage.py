@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from copula_shirley.evaluation.comparison import Comparison, Rows
+from copula_shirley.evaluation.comparison import Comparison, Rows, together
 from copula_shirley.evaluation.metrics.learning import design, known_target
 from copula_shirley.evaluation.result import Result
 from copula_shirley.schema.domain import FloatArray
@@ -24,8 +24,7 @@ Z = float(norm.ppf(0.975))
 
 
 def _real(c: Comparison) -> Rows:
-    train, test = c.train.numbers, c.test.numbers
-    return Rows({name: np.concatenate([train[name], test[name]]) for name in train}, {})
+    return Rows(together(c.train, c.test), {})
 
 
 def coverage_of_means(c: Comparison) -> Result:

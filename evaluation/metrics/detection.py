@@ -15,11 +15,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from copula_shirley.evaluation.attacks.plain import indicators, scaled
-from copula_shirley.evaluation.comparison import Comparison, Rows, with_nan
+from copula_shirley.evaluation.comparison import Comparison, Rows, together, with_nan
 from copula_shirley.evaluation.metrics.learning import FORESTS, forest
 from copula_shirley.evaluation.result import Result
-from copula_shirley.schema.domain import FloatArray
-from copula_shirley.schema.schema import Column
 
 FOLDS = 5
 
@@ -33,7 +31,7 @@ def detection_auc(c: Comparison) -> Result:
     real, synthetic = _mixed(c)
     if len(real) < FOLDS:
         return Result(0.5, {"note": f"fewer than {FOLDS} rows to tell apart"})
-    rows = with_nan(np.column_stack([_both(column, real, synthetic) for column in c.schema]))
+    rows = with_nan(np.column_stack(list(together(real, synthetic).values())))
     labels = np.repeat([0, 1], [len(real), len(synthetic)])
     seed = int(c.rng("detection folds").integers(2**31))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
@@ -53,9 +51,11 @@ def propensity_mse(c: Comparison) -> Result:
     """
     real, synthetic = _mixed(c)
     labels = np.repeat([0, 1], [len(real), len(synthetic)])
-    both = [(column, _both(column, real, synthetic)) for column in c.schema]
     rows = np.hstack(
-        [indicators(x)[:, 1:] if col.nominal else scaled(with_nan(x)) for col, x in both]
+        [
+            indicators(numbers)[:, 1:] if c.schema[name].nominal else scaled(with_nan(numbers))
+            for name, numbers in together(real, synthetic).items()
+        ]
     )
     if rows.shape[1] == 0:
         return Result(0.0, {"note": "all rows are equal"})
@@ -68,10 +68,6 @@ def propensity_mse(c: Comparison) -> Result:
     expected = np.linalg.matrix_rank(rows - rows.mean(axis=0)) / (8 * len(real))
     ratio = {"ratio": float(value / expected)} if expected > 0 else {}
     return Result(value, {"model": "logistic regression", "rows of each": len(real), **ratio})
-
-
-def _both(column: Column, *tables: Rows) -> FloatArray:
-    return np.concatenate([rows.numbers[column.name] for rows in tables])
 
 
 def _mixed(c: Comparison) -> tuple[Rows, Rows]:

@@ -140,7 +140,6 @@ def total_variation(
 
 
 def _distances(first: Codes, second: Codes, groups: Sequence[tuple[str, ...]]) -> dict[str, float]:
-    """Distance of each group of columns."""
     n, m = (len(next(iter(codes.values()))) for codes in (first, second))
     both = {name: np.concatenate([first[name], second[name]]) for name in first}
     sizes = {name: int(codes.max()) + 1 for name, codes in both.items()}

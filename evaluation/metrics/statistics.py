@@ -55,7 +55,7 @@ def _numbers(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> lis
 
 
 def ks_per_column(real: Numbers, synthetic: Numbers) -> dict[str, float]:
-    """The two-sample Kolmogorov-Smirnov statistic of each column."""
+    """The two-sample statistic of each column."""
     found = {}
     for name in real:
         pair = np.sort(real[name]), np.sort(synthetic[name])
