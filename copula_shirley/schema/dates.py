@@ -40,11 +40,6 @@ class Timed(Kind):
     # -- what a subclass says -------------------------------------------------------
 
     @property
-    def what(self) -> str:
-        """A value, in messages."""
-        raise NotImplementedError
-
-    @property
     def example(self) -> str:
         """A bound, in messages."""
         raise NotImplementedError
@@ -151,31 +146,9 @@ class Timed(Kind):
     # -- what fits and what does not ------------------------------------------------
 
     def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
-        values = self.read(series)
-        steps = self.steps(values)
+        steps = self.steps(self.read(series))
         off_grid = f"a value is not a whole number of steps ({self.step}) after the minimum"
-        return [
-            (values.isna().to_numpy() & ~gaps, f"a value is not {self.what}"),
-            (self.beyond(values), f"a value is outside {self.bounds}"),
-            (~gaps & (steps != np.floor(steps)), off_grid),
-        ]
-
-    def clipped(self, series: pd.Series) -> pd.Series:
-        values = self.read(series)
-        wrong = self.beyond(values)
-        if not wrong.any():
-            return series
-        column = self.column
-        steps = np.floor(self.steps(values.clip(column.minimum, column.maximum)))
-        nearest = self.from_numbers(np.where(np.isnan(steps), MISSING, steps))
-        if isinstance(series.dtype, pd.DatetimeTZDtype):
-            nearest = nearest.dt.tz_localize("UTC").astype(series.dtype)
-        elif series.dtype.kind == self.letters:
-            nearest = nearest.astype(series.dtype)
-        else:  # by format a moment is read as itself
-            series = series.astype(object)
-            nearest = self.stored_as(nearest, "object").astype(object)
-        return series.where(~wrong, nearest.set_axis(series.index))
+        return [*super().own_rules(series, gaps), (~gaps & (steps != np.floor(steps)), off_grid)]
 
     def read_end(self, value: Any) -> pd.Series:
         if not isinstance(value, str):

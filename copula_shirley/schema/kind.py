@@ -210,6 +210,15 @@ class Kind:
 
     def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
         """The rules of known values."""
+        values = self.read(series)
+        return [
+            (np.asarray(pd.isna(values)) & ~gaps, f"a value is not {self.what}"),
+            (self.beyond(values), f"a value is outside {self.bounds}"),
+        ]
+
+    @property
+    def what(self) -> str:
+        """What a value must be, in messages."""
         raise NotImplementedError
 
     def outside(self, series: pd.Series) -> NDArray[np.bool_]:
@@ -257,7 +266,26 @@ class Kind:
 
     def clipped(self, series: pd.Series) -> pd.Series:
         """``clip``, for a closed column."""
+        wrong = self.beyond(self.read(series))
+        if not wrong.any():
+            return series
+        nearest = self.from_numbers(np.clip(self.to_numbers(series), *self.number_range))
+        if self.holds_bounds(series.dtype):
+            if isinstance(series.dtype, pd.DatetimeTZDtype):
+                nearest = nearest.dt.tz_localize("UTC")
+            nearest = nearest.astype(series.dtype)
+        else:  # by format a moment is read as itself
+            series, nearest = series.astype(object), self.stored_as(nearest, "object")
+            nearest = nearest.astype(object)
+        return series.where(~wrong, nearest.set_axis(series.index))
+
+    def read(self, series: pd.Series) -> Any:
+        """The values as what can be compared with the bounds; NaN or NaT where they are none."""
         raise NotImplementedError
+
+    def holds_bounds(self, dtype: Any) -> bool:
+        """Whether a dtype of values can hold the bounds, too."""
+        return bool(dtype.kind == self.letters)
 
     # -- conditions -----------------------------------------------------------------
 

@@ -88,29 +88,19 @@ class Number(Kind):
     def values(self, known: FloatArray, missing: NDArray[np.bool_], dtype: str | None) -> pd.Series:
         return pd.Series(np.where(missing, np.nan, known))
 
-    def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
-        values = as_floats(series)
-        no_number = (
-            f"a value is not a number; allowed are numbers in {self.bounds}, with a decimal point "
-            f"and no separators{self.hint}"
-        )
-        return [
-            (np.isnan(values) & ~gaps, no_number),
-            (self.beyond(values), f"a value is outside {self.bounds}"),
-        ]
+    @property
+    def what(self) -> str:
+        allowed = f"numbers in {self.bounds}, with a decimal point and no separators"
+        return f"a number; allowed are {allowed}{self.hint}"
 
-    def clipped(self, series: pd.Series) -> pd.Series:
-        values, dtype = as_floats(series), series.dtype
-        wrong = self.beyond(values)
-        if not wrong.any():
-            return series
-        low, high = self.column.minimum, self.column.maximum
-        whole = low == int(low) and high == int(high)
-        whole = whole and pd.api.types.is_signed_integer_dtype(dtype)
-        if (isinstance(dtype, np.dtype) and dtype.kind == "f") or (whole and dtype.kind == "i"):
-            return series.clip(low, high)
-        nearest = np.where(values < low, low, high).astype(object)
-        return series.astype(object).where(~wrong, pd.Series(nearest, series.index))
+    def read(self, series: pd.Series) -> FloatArray:
+        return as_floats(series)
+
+    def holds_bounds(self, dtype: Any) -> bool:
+        if dtype.kind == "i":
+            ends = (self.column.minimum, self.column.maximum)
+            return pd.api.types.is_signed_integer_dtype(dtype) and all(e == int(e) for e in ends)
+        return isinstance(dtype, np.dtype) and dtype.kind == "f"
 
     def typed(self, text: str) -> Any:
         try:
