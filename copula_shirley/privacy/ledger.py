@@ -220,10 +220,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         delta: float = 0.0,
         rows: str = ALL_ROWS,
     ) -> Spend:
-        """Record a spend of a zCDP ledger, or raise ``BudgetError``; before drawing noise.
-
-        ``delta`` is the chance with which the mechanism has no guarantee.
-        """
+        """The same in rho; ``delta`` is the chance with which the mechanism has no guarantee."""
         if not self.zcdp:
             raise SettingError(f"{stage} of {what}: this ledger counts epsilon, not rho")
         if not (math.isfinite(rho) and rho > 0 and 0 <= delta < 1):
@@ -256,9 +253,9 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         self.unprotected += (Unprotected(stage, what, *told),)
 
     def _check_rows(self, rows: str) -> None:
-        known = self._known_rows()
-        if rows not in known:
-            raise SettingError(f"rows ({rows!r}) must be one of {', '.join(sorted(known))}")
+        if rows not in self._known_rows():
+            known = ", ".join(sorted(self._known_rows()))
+            raise SettingError(f"rows ({rows!r}) must be one of {known}")
 
     def _known_rows(self) -> set[str]:
         return {ALL_ROWS} | {part for split in self.partitions for part in split.parts}
@@ -267,7 +264,6 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
 
     @property
     def seeded(self) -> bool:
-        """Whether the noise can be drawn again by whoever knows the seed."""
         return self.noise is not None and self.noise.seeded
 
     @property
@@ -277,7 +273,6 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
 
     @property
     def randomness(self) -> str:
-        """Where the noise comes from, for people."""
         return str(self.noise or ("not stated" if self.spends else "no noise"))
 
     def sensitivity(self) -> Sensitivity:
@@ -285,7 +280,6 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
 
     @property
     def spent(self) -> Total:
-        """Total cost of all spends by composition."""
         cost = self._cost(ALL_ROWS)
         if not self.zcdp or self.budget is None or not self.spends:
             return cost

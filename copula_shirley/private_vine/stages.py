@@ -51,7 +51,7 @@ REVISION = 5
 LEAST_WEIGHT, WEIGHT_RATIO = 1e-3, 0.6
 #: Mean of the absolute value of a standard normal variable.
 ABSOLUTE = math.sqrt(2 / math.pi)
-#: Cells along each axis of tables of innovations: least and most.
+#: The least and most cells along each axis of tables of innovations.
 LEAST_GRID, MOST_GRID = 5, 20
 #: An edge of a higher tree is measured if its score is so many standard deviations.
 SIGNIFICANT = 2.0
@@ -138,10 +138,11 @@ class _Learner:
     def _with_target(self, *variables: int) -> tuple[int, ...]:
         return variables if self.target is None else (*variables, self.target)
 
-    def _remember(self, variables: tuple[int, ...], noisy: FloatArray, sigma: float) -> None:
+    def _remember(
+        self, variables: tuple[int, ...], noisy: FloatArray, sigma: FloatArray | float
+    ) -> None:
         """A noisy table for the reweighting."""
-        counts = noisy.ravel()
-        table = NoisyTable(variables, counts, np.full(counts.shape, sigma))
+        table = NoisyTable(variables, noisy.ravel(), np.full(noisy.size, sigma))
         self.model.noisy_tables.append(table)
 
     # -- stages ----------------------------------------------------------------------
@@ -187,8 +188,7 @@ class _Learner:
         self.ranges: list[list[Level]] = [[] for _ in found]
         if not maps:
             return 0.0
-        ranged = sum(bool(several) for _, several in found)
-        share = RANGED * self.plan.margins * ranged / len(found)
+        share = RANGED * self.plan.margins * sum(bool(some) for _, some in found) / len(found)
         noisy, sigma = yield from self._tables("ranges of cells", maps, share)
         counts = iter(noisy)
         self.ranges = [
@@ -211,8 +211,7 @@ class _Learner:
         ]
         spread = self._settle_total([self.size, *(level for levels in every for level in levels)])
         model.forget_ladders()
-        model.mass = []
-        model.noisy_tables = [t for t in model.noisy_tables if len(t.variables) > 1]
+        model.mass, model.noisy_tables = [], [t for t in model.noisy_tables if len(t.variables) > 1]
         for j, (column, levels) in enumerate(zip(self.columns, every, strict=True)):
             mass = mass_of(column, model.grid.cells[column.name], levels, model.total)
             model.mass.append(mass)
@@ -222,8 +221,7 @@ class _Learner:
                 model.groups.append(exact if j == self.target else groups)
             groups = model.groups[j]
             merged = np.bincount(groups, agree(levels, model.total)).astype(float)
-            table = NoisyTable((j,), merged, spread_of(groups, levels, spread))
-            model.noisy_tables.append(table)
+            self._remember((j,), merged, spread_of(groups, levels, spread))
 
     def _settle_total(self, counted: Sequence[Level]) -> float:
         """The number of rows by all tables that count every row; its standard deviation."""
@@ -255,9 +253,8 @@ class _Learner:
         noisy, sigma = yield from self._tables("parts of cells", list(maps.values()), share)
         for (name, parts), table in zip(maps.items(), noisy, strict=True):
             counts, largest = parts.counts(table), self.noise.largest(len(table))
-            model.leaves[name] = with_shares(
-                parts.leaves, parts.parent, rows[name], counts, sigma, largest
-            )
+            known = parts.leaves, parts.parent, rows[name]
+            model.leaves[name] = with_shares(*known, counts, sigma, largest)
         return {name: model.leaves[name] for name in maps}
 
     def measure_classes(self) -> Queries[None]:
@@ -267,12 +264,10 @@ class _Learner:
             (np.bincount(groups, mass) * model.total).astype(float)
             for groups, mass in zip(model.groups, model.mass, strict=True)
         ]
-        if self.target is None:
+        if self.target is None or self.plan.classes == 0:
             model.class_sizes = np.array([model.total])
-            model.by_class = {j: one_way[j][:, None] for j in model.others}
-            return
-        if self.plan.classes == 0:
-            model.class_sizes = np.maximum(one_way[self.target], LEAST_CLASS)
+            if self.target is not None:
+                model.class_sizes = np.maximum(one_way[self.target], LEAST_CLASS)
             share = model.class_sizes / model.class_sizes.sum()
             model.by_class = {j: np.outer(one_way[j], share) for j in model.others}
             return
@@ -315,9 +310,8 @@ class _Learner:
         model = self.model
         share = {j: table / model.class_sizes for j, table in model.by_class.items()}
         expected = [np.einsum("ay,by->aby", model.by_class[a], share[b]) for a, b in pairs]
-        blur = [
-            self.margin_sigma**2 * (share[a][:, None] ** 2 + share[b][None] ** 2) for a, b in pairs
-        ]
+        noise = self.margin_sigma**2
+        blur = [noise * (share[a][:, None] ** 2 + share[b][None] ** 2) for a, b in pairs]
         chance = [ABSOLUTE * np.sqrt(q + v).sum() for q, v in zip(expected, blur, strict=True)]
         maps = [self._groups(self._with_target(a, b)) for a, b in pairs]
         scores, _ = yield from self._distances("scores", maps, expected, self.plan.scores)
@@ -446,10 +440,8 @@ class _Learner:
         pairs = [p for p in combinations(model.others, 2) if set(p) not in seen]
         sigma = max(self._sigma(measuring, self.plan.extra_tables), LEAST_SIGMA)
         most, shapes = model.total / (CELLS_PER_NOISE * sigma), model.shapes
-        triples = [
-            t for t in combinations(model.others, 3) if math.prod(shapes[j] for j in t) <= most
-        ]
-        return [*pairs, *triples]
+        triples = combinations(model.others, 3)
+        return [*pairs, *(t for t in triples if math.prod(shapes[j] for j in t) <= most)]
 
 
 def _whole(guesses: Sequence[FloatArray], maps: Sequence[CellMap]) -> list[Integers]:
