@@ -98,7 +98,7 @@ def run_one(
             ended = run_apart(
                 make_run, arguments, log, limits, stop, threads=run.threads, needs_main=main
             )
-        except OSError as error:
+        except (OSError, EOFError) as error:  # EOFError: of a server that died
             died = {"reason": f"no process could be started for it: {error}", "traceback": ""}
         else:
             row = store.get(run)
