@@ -280,6 +280,7 @@ COUNTS: list[tuple[dict[str, Any], int]] = [
     ({**NINE, "resolution": 50}, 1),
     ({**YEAR, "resolution": "1D"}, 367),
     (YEAR, 100),
+    ({"kind": "duration", "minimum": "0s", "maximum": "P1DT2H", "resolution": "1h"}, 27),
 ]
 
 
