@@ -9,16 +9,18 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import resource
 import shlex
 import signal
 import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from copula_shirley.cli import main as cli
 
@@ -59,22 +61,13 @@ def run(*words: object, folder: Path | str = ".") -> Outcome:
         contextlib.chdir(folder),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
-        patched_argv(["shirley", *map(str, [*line, *words[1:]])]),
+        patch.object(sys, "argv", ["shirley", *map(str, [*line, *words[1:]])]),
     ):
         try:
             cli.main()
         except SystemExit as stop:
             code = stop.code
     return Outcome(int(str(code or 0)), out.getvalue(), err.getvalue())
-
-
-@contextlib.contextmanager
-def patched_argv(words: list[str]) -> Iterator[None]:
-    before, sys.argv = sys.argv, words
-    try:
-        yield
-    finally:
-        sys.argv = before
 
 
 @dataclass(frozen=True)
@@ -187,7 +180,4 @@ def memory_of(call: Callable[[], object]) -> tuple[float, str]:
 
 def _peak() -> int:
     """Kilobytes of memory that this process has had at most."""
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1])
-    raise AssertionError("no VmHWM")
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
