@@ -14,7 +14,6 @@ makes a class of tests of them for pytest.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -37,47 +36,42 @@ from copula_shirley.schema.schema import Schema
 __all__ = ["CHECKS", "ContractError", "Outcome", "Report", "check_generator", "contract_tests"]
 
 
-@dataclass(frozen=True)
-class Check:
-    """A rule of the contract: raises ``Broken`` or ``NotApplicable``, or returns."""
-
-    rule: Callable[[Subject], None]
-    #: Whether it is about privacy.
-    private: bool = False
-
-    @property
-    def meaning(self) -> str:
-        """What the rule says, in a sentence."""
-        return (self.rule.__doc__ or "").strip().splitlines()[0]
-
-
-#: Every rule by its name: first those of good manners, then those about privacy.
-CHECKS: dict[str, Check] = {
-    "fit": Check(behaviour.fit_changes_nothing),
-    "schema": Check(behaviour.schema_kept),
-    "rows": Check(behaviour.number_of_rows),
-    "same seed": Check(behaviour.same_seed),
-    "fresh randomness": Check(behaviour.fresh_randomness),
-    "global randomness": Check(behaviour.no_global_randomness),
-    "refusals": Check(behaviour.refusals),
-    "old model kept": Check(behaviour.refused_fit_keeps_model),
-    "progress": Check(behaviour.progress_told),
-    "save and load": Check(storage.save_and_load),
-    "no pickle": Check(storage.no_pickle),
-    "messages": Check(storage.messages_are_quiet),
-    "dtypes": Check(behaviour.dtypes_declared, private=True),
-    "sampling apart": Check(behaviour.sampling_apart, private=True),
-    "ledger": Check(promises.ledger_adds_up, private=True),
-    "person": Check(promises.person_counted, private=True),
-    "charged first": Check(promises.charged_first, private=True),
-    "seed stamped": Check(promises.seed_stamped, private=True),
-    "exact noise": Check(promises.noise_exact, private=True),
-    "replay": Check(neighbouring.replay_alike, private=True),
-    "reading": Check(neighbouring.read_alike, private=True),
-    "cost": Check(promises.cost_charged, private=True),
-    "no row in the file": Check(storage.no_row_in_file, private=True),
-    "no row in the model": Check(storage.no_row_in_model, private=True),
+#: Rules of good manners, and rules about privacy: each raises ``Broken`` or ``NotApplicable``, or
+#: returns.
+MANNERS: dict[str, Callable[[Subject], None]] = {
+    "fit": behaviour.fit_changes_nothing,
+    "schema": behaviour.schema_kept,
+    "rows": behaviour.number_of_rows,
+    "same seed": behaviour.same_seed,
+    "fresh randomness": behaviour.fresh_randomness,
+    "global randomness": behaviour.no_global_randomness,
+    "refusals": behaviour.refusals,
+    "old model kept": behaviour.refused_fit_keeps_model,
+    "progress": behaviour.progress_told,
+    "save and load": storage.save_and_load,
+    "no pickle": storage.no_pickle,
+    "messages": storage.messages_are_quiet,
 }
+PRIVACY: dict[str, Callable[[Subject], None]] = {
+    "dtypes": behaviour.dtypes_declared,
+    "sampling apart": behaviour.sampling_apart,
+    "ledger": promises.ledger_adds_up,
+    "person": promises.person_counted,
+    "charged first": promises.charged_first,
+    "seed stamped": promises.seed_stamped,
+    "exact noise": promises.noise_exact,
+    "replay": neighbouring.replay_alike,
+    "reading": neighbouring.read_alike,
+    "cost": promises.cost_charged,
+    "no row in the file": storage.no_row_in_file,
+    "no row in the model": storage.no_row_in_model,
+}
+CHECKS = {**MANNERS, **PRIVACY}
+
+
+def meaning(name: str) -> str:
+    """What a rule says, in a sentence."""
+    return (CHECKS[name].__doc__ or "").splitlines()[0]
 
 
 def check_generator(
@@ -135,11 +129,11 @@ def _case(table: pd.DataFrame | None, schema: Schema | None) -> Case | None:
 
 def _outcome(subject: Subject, name: str, known: Mapping[str, str] | None) -> Outcome:
     """What one check finds."""
-    check, why = CHECKS[name], (known or {}).get(name)
+    why = (known or {}).get(name)
     status: Status = "passed"
     reason = ""
     try:
-        check.rule(subject)
+        CHECKS[name](subject)
     except NotApplicable as told:
         status, reason = "not applicable", str(told)
     except Exception as error:
@@ -149,7 +143,7 @@ def _outcome(subject: Subject, name: str, known: Mapping[str, str] | None) -> Ou
         status, reason = "expected failure", f"{why} ({reason})"
     elif why is not None:
         status, reason = "failed", f"it was expected to fail ({why}) but is {status}"
-    return Outcome(name, check.meaning, status, reason, check.private)
+    return Outcome(name, meaning(name), status, reason, name in PRIVACY)
 
 
 def contract_tests(
@@ -178,7 +172,7 @@ def contract_tests(
             if outcome.status == "failed":
                 raise ContractError(f"{outcome.meaning} {outcome.reason}")
 
-        test.__doc__ = CHECKS[name].meaning
+        test.__doc__ = meaning(name)
         return test
 
     members = {f"test_{name.replace(' ', '_')}": test_of(name) for name in CHECKS}

@@ -11,9 +11,8 @@ from sklearn.base import clone
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
-from copula_shirley.evaluation.contract.subject import DRAWN, Subject, excuse, takes
-from copula_shirley.evaluation.contract.tables import bad_tables, neighbours
-from copula_shirley.measure.watched import recorded
+from copula_shirley.evaluation.contract.subject import Attempt, Subject, excuse, takes
+from copula_shirley.evaluation.contract.tables import neighbours
 from copula_shirley.privacy.recording import Recording
 from copula_shirley.schema.schema import Schema
 
@@ -185,37 +184,28 @@ def _global_state() -> str:
 
 def refusals(subject: Subject) -> None:
     """Bad tables and settings are refused by one clear error, before anything is spent."""
-    strict = {"on_unknown": "refuse"} if subject.has_setting("on_unknown") else {}
-    for bad in bad_tables(subject.case):
+    for bad, attempt in subject.bad_attempts():
         if subject.takes_schema or bad.what == "no rows":
-            text = _refused(subject, subject.make(**strict), bad.table, bad.what)
-            if (bad.column or "") not in text:
-                raise Broken(f"{bad.what}: the error does not name column {bad.column!r}")
+            _check_refused(attempt, bad.what, bad.column or "")
     for epsilon in BAD_EPSILONS if subject.has_setting("epsilon") else ():
-        what = f"epsilon {epsilon!r}"
         try:
             model = subject.make(epsilon=epsilon)
         except ValueError:
             continue
-        if "epsilon" not in _refused(subject, model, subject.case.table, what):
-            raise Broken(f"{what}: the error does not name epsilon")
+        _check_refused(subject.attempt(model), f"epsilon {epsilon!r}", "epsilon")
 
 
-def _refused(subject: Subject, model: Any, table: pd.DataFrame, what: str) -> str:
-    with recorded(model) as record:
-        try:
-            subject.fit(model, table, subject.case.schema)
-        except ValueError as error:
-            text = str(error)
-        except Exception as error:
-            raise Broken(f"{what}: {type(error).__name__} and not a ValueError") from None
-        else:
-            raise Broken(f"{what} is not refused")
-    if record.charges or record.requests:
+def _check_refused(attempt: Attempt, what: str, named: str) -> None:
+    if attempt.error is None:
+        raise Broken(f"{what} is not refused")
+    if not isinstance(attempt.error, ValueError):
+        raise Broken(f"{what}: {type(attempt.error).__name__} and not a ValueError")
+    if attempt.record.charges or attempt.record.requests:
         raise Broken(f"{what} is refused after budget was spent")
-    if not text:
+    if not str(attempt.error):
         raise Broken(f"{what} is refused without a word")
-    return text
+    if named not in str(attempt.error):
+        raise Broken(f"{what}: the error does not name {named!r}")
 
 
 def refused_fit_keeps_model(subject: Subject) -> None:
@@ -223,19 +213,16 @@ def refused_fit_keeps_model(subject: Subject) -> None:
     model = subject.make()
     subject.fit_case(model)
     seed = 1 if takes(model.sample, "random_state") else None
-    before = subject.sample(model, DRAWN, seed)
+    before = subject.sample(model, seed=seed)
+    if subject.attempt(model, subject.case.table.iloc[:0]).error is None:
+        raise NotApplicable("a table without rows is not refused; see refusals")
     try:
-        subject.fit(model, subject.case.table.iloc[:0], subject.case.schema)
-    except Exception:
-        try:
-            after = model.sample(DRAWN, **({} if seed is None else {"random_state": seed}))
-        except Exception as error:
-            told = f"after a refused fit the old model is gone ({type(error).__name__})"
-            raise Broken(told) from None
-        if seed is not None and not before.equals(after):
-            raise Broken("after a refused fit the old model draws other rows") from None
-        return
-    raise NotApplicable("a table without rows is not refused; see refusals")
+        after = subject.sample(model, seed=seed)
+    except Exception as error:
+        told = f"after a refused fit the old model is gone ({type(error).__name__})"
+        raise Broken(told) from None
+    if seed is not None and not before.equals(after):
+        raise Broken("after a refused fit the old model draws other rows")
 
 
 def progress_told(subject: Subject) -> None:

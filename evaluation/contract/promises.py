@@ -11,7 +11,6 @@ from copula_shirley.evaluation.contract.cost import excess
 from copula_shirley.evaluation.contract.neighbouring import pairs
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.subject import HINT, Subject
-from copula_shirley.measure.watched import recorded
 from copula_shirley.privacy.ledger import ALL_ROWS, ROUNDING
 from copula_shirley.privacy.recording import Charge, Question, Request
 from copula_shirley.privacy.zcdp import epsilon_of
@@ -99,14 +98,12 @@ def charged_first(subject: Subject) -> None:
 def _refuse(subject: Subject, number: int, drawn: int) -> None:
     """A spend is refused; before it so many draws were made."""
     model, told = subject.seeded(0), f"spend {number + 1} was refused"
-    with recorded(model, refused=number) as record:
-        try:
-            subject.fit_case(model)
-        except BudgetError:
-            pass
-        else:
-            raise Broken(f"{told} and the fit went on")
-    if len(record.requests) != drawn:
+    attempt = subject.attempt(model, refused=number)
+    if attempt.error is None:
+        raise Broken(f"{told} and the fit went on")
+    if not isinstance(attempt.error, BudgetError):
+        raise attempt.error
+    if len(attempt.record.requests) != drawn:
         raise Broken(f"{told}, but its noise was drawn before")
     try:
         model.sample(1)

@@ -12,7 +12,7 @@ import types
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,7 @@ import pandas as pd
 
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.subject import DRAWN, Subject, excuse, takes
-from copula_shirley.evaluation.contract.tables import Case, bad_tables, units
-from copula_shirley.measure.watched import recorded
+from copula_shirley.evaluation.contract.tables import Case, units
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import Chunk
 
@@ -196,38 +195,16 @@ def no_pickle(subject: Subject) -> None:
 
 def messages_are_quiet(subject: Subject) -> None:
     """No error and no warning quotes a value of a row."""
-    strict = {"on_unknown": "refuse"} if subject.has_setting("on_unknown") else {}
     heard = 0
-    for bad in bad_tables(subject.case):
-        with _listening(subject) as texts:
-            subject.fit(subject.make(**strict), bad.table, subject.case.schema)
-        heard += len(texts)
-        if any(value in text for text in texts for value in bad.quoted):
+    for bad, attempt in subject.bad_attempts():
+        heard += len(attempt.texts)
+        if any(value in text for text in attempt.texts for value in bad.quoted):
             raise Broken(f"{bad.what}: a message quotes the value")
-    model = subject.make()
-    with _listening(subject) as texts, recorded(model, refused=0):
-        subject.fit_case(model)
+    told = [*subject.attempt(subject.make(), refused=0).texts, *subject.warned]
     for what, pattern in canaries(subject.case):
         value = pattern.decode("ascii", "ignore")
         whole = len(value) == len(pattern) >= DIGITS and value.isprintable()
-        if whole and any(value in text for text in [*texts, *subject.warned]):
+        if whole and any(value in text for text in told):
             raise Broken(f"a message quotes {what}")
-    if not heard and not texts and not subject.warned:
+    if not heard and not told:
         raise NotApplicable("nothing was refused and nothing was said")
-
-
-@contextmanager
-def _listening(subject: Subject) -> Iterator[list[str]]:
-    """All that a traceback would print, and the warnings."""
-    texts: list[str] = []
-    known = len(subject.warned)
-    try:
-        yield texts
-    except Exception as error:
-        told: BaseException | None = error
-        chain: list[BaseException] = []
-        while told is not None and told not in chain:
-            chain.append(told)
-            told = told.__cause__ or (None if told.__suppress_context__ else told.__context__)
-        texts += [f"{e} {e.args!r} {getattr(e, '__notes__', '')}" for e in chain]
-    texts += subject.warned[known:]

@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
-from copula_shirley.evaluation.contract.tables import Case, town
+from copula_shirley.evaluation.contract.tables import Bad, Case, bad_tables, town
 from copula_shirley.measure.watched import recorded, replayed
 from copula_shirley.privacy.recording import Recording
 from copula_shirley.schema.schema import Schema
@@ -35,6 +36,16 @@ def takes(function: Any, name: str) -> bool:
     except (TypeError, ValueError):
         return False
     return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A fit that may be refused."""
+
+    error: Exception | None
+    record: Recording
+    #: All that a traceback would print, and the warnings.
+    texts: list[str]
 
 
 class Subject:
@@ -167,6 +178,29 @@ class Subject:
         with replayed(model, record) as again:
             return self.fit_case(model, case), again
 
+    def attempt(
+        self, model: Any, table: pd.DataFrame | None = None, refused: int | None = None
+    ) -> Attempt:
+        """A recorded fit to a table, by default that of the case; a spend may be refused."""
+        known, error = len(self.warned), None
+        with recorded(model, refused=refused) as record:
+            try:
+                self.fit(model, self.case.table if table is None else table, self.case.schema)
+            except Exception as caught:
+                error = caught
+        return Attempt(error, record, [*_told(error), *self.warned[known:]])
+
+    def bad_attempts(self) -> list[tuple[Bad, Attempt]]:
+        """Fits to tables that do not fit the schema; made once."""
+        strict = {"on_unknown": "refuse"} if self.has_setting("on_unknown") else {}
+        found: list[tuple[Bad, Attempt]] = self.once(
+            "bad",
+            lambda: [
+                (bad, self.attempt(self.make(**strict), bad.table)) for bad in bad_tables(self.case)
+            ],
+        )
+        return found
+
     # -- what is fitted --------------------------------------------------------------------
 
     def sample(self, model: Any, n: int = DRAWN, seed: int | None = None) -> pd.DataFrame:
@@ -222,6 +256,14 @@ class Subject:
             path = Path(folder) / "model"
             path.write_bytes(content)
             return load(path)
+
+
+def _told(error: BaseException | None) -> list[str]:
+    chain: list[BaseException] = []
+    while error is not None and error not in chain:
+        chain.append(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return [f"{e} {e.args!r} {getattr(e, '__notes__', '')}" for e in chain]
 
 
 def excuse(ledger: Any, found: str) -> None:
