@@ -16,7 +16,7 @@ from copula_shirley.evaluation.audit.neighbours import (
     Pair,
     check_neighbours,
 )
-from copula_shirley.evaluation.audit.pairs import PAIRS, built_in, duplicates, read_pair
+from copula_shirley.evaluation.audit.pairs import PAIRS, built_in, read_pair
 from copula_shirley.privacy.ledger import NEIGHBOURS
 
 
@@ -63,16 +63,6 @@ def test_the_tree_flipping_table_is_symmetric_without_its_record() -> None:
     before, after = (t.corr("spearman") for t in (pair.second, pair.first))
     assert before.loc["a", "b"] == pytest.approx(before.loc["a", "c"])
     assert after.loc["a", "b"] - after.loc["a", "c"] > 0.05
-
-
-def test_the_record_of_each_pair_is_what_its_name_says() -> None:
-    category = built_in("category", "add-remove")
-    assert (category.first["job"] == "none").sum() == 1
-    assert not (category.second["job"] == "none").any()
-    assert built_in("missing", "replace-one").second.notna().all(axis=None)
-    assert built_in("missing", "replace-one").first["a"].isna().sum() == 1
-    wide = duplicates("replace-one", columns=13)
-    assert wide.first.shape == (61, 13) and len(wide.first.drop_duplicates()) == 2
 
 
 SCHEMA = Schema((Column("x", "integer", minimum=0, maximum=9),))
