@@ -95,7 +95,6 @@ class Audit:
 
     @property
     def power(self) -> Power:
-        """What the same procedure saw of the control."""
         return self.control.power
 
     @property
@@ -129,7 +128,6 @@ class Audit:
         return [e for e in self.estimates if (e.quantity, e.delta) == main]
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain values."""
         names = ["generator", "lower_bound", "lower_bound_mu", "ceiling", "runs", "verdict"]
         names += ["reason", "asked", "not_exercised", "notes", "seconds"]
         weaker = [
@@ -393,7 +391,6 @@ def _estimates(
     tests: int,
     keep: Callable[[str], bool] | None,
 ) -> list[Estimate]:
-    """What the runs of one pair show."""
     if isinstance(tested, Questions):
         return []
     if isinstance(tested, Canaries):

@@ -94,30 +94,18 @@ class Limit:
 
 @dataclass(frozen=True)
 class Claim:
-    """A promise of (epsilon, delta)-DP, and by which relation.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-    rho : float, optional
-        The zCDP behind the promise, where the ledger counts in rho.
-    gaussian : bool
-        All noise is Gaussian, so that mu = sqrt(2 rho) holds.
-    relation : {"add-remove", "replace-one"}, optional
-        None where nobody states one.
-    unit : {"row", "person"}
-    proved : str, optional
-        What the ledger proves.
-    source : {"ledger", "user"}
-        Who says so.
-    """
+    """A promise of (epsilon, delta)-DP."""
 
     epsilon: float
     delta: float = 0.0
+    #: The zCDP behind the promise, where the ledger counts in rho.
     rho: float | None = None
+    #: Whether all noise is Gaussian, so that mu = sqrt(2 rho) holds.
     gaussian: bool = False
+    #: "add-remove" or "replace-one"; None where nobody states one.
     relation: str | None = None
     unit: str = "row"
+    #: What the ledger proves, and who states the claim, "ledger" or "user".
     proved: str | None = None
     source: str = "user"
 

@@ -183,7 +183,6 @@ def audit_generator(
 
 
 def show(result: Audit) -> None:
-    """Print what was claimed, what was seen, and the verdict."""
     claim = result.claim
     table = Table("pair", "box", "what", "lower bound", "claim allows", "best event")
     for one in [*result.estimates, *result.control.estimates]:

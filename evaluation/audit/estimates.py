@@ -42,40 +42,30 @@ Chances = tuple[float, float]
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one event, counted once, says about one quantity on one box of one pair.
-
-    Attributes
-    ----------
-    hits : tuple
-        Of ``runs`` test runs on each table, the frequent side first; of canaries the right and the
-        wrong guesses in ``runs`` runs.
-    bound, strict_bound : float
-        Lower bound at 95 % over all pairs and boxes, and at the confidence of a refutation.
-    limit : float or None
-        What the claim allows.
-    ceiling : float
-        The bound if the event always happened on one table and never on the other.
-    rho_bound, strict_rho_bound, rho_limit : float or None
-        The same for rho, from the same counts; for quantity mu only.
-    guesses : int or None
-        Canaries that are guessed in one run.
-    """
+    """What one event, counted once, says about one quantity on one box of one pair."""
 
     pair: str
     box: str
     quantity: str
     delta: float
     event: str
+    #: Of ``runs`` test runs on each table, the frequent side first; of canaries the right and the
+    #: wrong guesses in ``runs`` runs.
     hits: tuple[int, int]
     runs: int
+    #: At 95 % over all pairs and boxes, and at the confidence of a refutation.
     bound: float
     strict_bound: float
+    #: What the claim allows.
     limit: float | None
+    #: The bound if the event always happened on one table and never on the other.
     ceiling: float
     refuted: bool
+    #: The same for rho, from the same counts; for quantity mu only.
     rho_bound: float | None = None
     strict_rho_bound: float | None = None
     rho_limit: float | None = None
+    #: Canaries that are guessed in one run.
     guesses: int | None = None
 
     @classmethod
@@ -100,14 +90,12 @@ class Estimate:
 
     @property
     def counted(self) -> str:
-        """The hits, in words."""
         if self.guesses is not None:
             return f"{self.hits[0]:,} right and {self.hits[1]:,} wrong in {self.runs} runs"
         return f"{self.hits[0]} against {self.hits[1]} of {self.runs} runs"
 
     @property
     def refutation(self) -> str:
-        """Why it refutes the claim."""
         at = f" at delta {self.delta:g}" if self.quantity == "epsilon" and self.delta else ""
         quantity, bound, limit = self.quantity, self.strict_bound, self.limit
         rho = self.strict_rho_bound or 0.0
@@ -174,29 +162,21 @@ def estimates_of_guesses(
 
 @dataclass(frozen=True)
 class Power:
-    """What the same procedure sees of a mechanism whose privacy is known.
+    """What the same procedure sees of a mechanism whose privacy is known, at 95 %.
 
-    Attributes
-    ----------
-    quantity : {"mu", "epsilon"}
-        mu where the claim is in rho: its control is Gaussian, so its mu is known, and no audit sees
-        the events of chance delta that its epsilon is about. mu goes by 1 / noise, as epsilon does
-        for pure claims. Else epsilon.
-    claimed, seen, ceiling : float
-        What is true of the control, the lower bound on it at 95 %, and what could have been seen.
-        Discrete Gaussian noise of a sigma below 1 shows a little more than its mu (``MU_SLACK``).
-    noticed, missed : tuple of int
-        By how much the control's noise was divided where its claim then was refuted, and where not.
-    needed : int or None
-        Runs a side with which there should be power, where there is none.
+    It is told in mu where the claim is in rho: its control is Gaussian, so its mu is known, and no
+    audit sees the events of chance delta that its epsilon is about. mu goes by 1 / noise, as
+    epsilon does for pure claims. Else it is told in epsilon.
     """
 
     quantity: str
     claimed: float
     seen: float
     ceiling: float
+    #: By how much the control's noise was divided where its claim then was refuted, and where not.
     noticed: tuple[int, ...]
     missed: tuple[int, ...]
+    #: Runs a side with which there should be power, where there is none.
     needed: int | None = None
 
     @property

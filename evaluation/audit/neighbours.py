@@ -46,7 +46,6 @@ class Pair:
 
     @cached_property
     def differing(self) -> pd.DataFrame:
-        """The rows that only one of the tables has."""
         keys = [_keys(table, self.schema) for table in self.tables]
         rows = []
         for table, own, other in zip(self.tables, keys, reversed(keys), strict=True):
@@ -75,11 +74,9 @@ class Canaries(Pair):
 
     @property
     def rows_each(self) -> int:
-        """Rows of one canary."""
         return (len(self.first) - self.common) // self.count
 
     def drawn(self, inside: NDArray[np.bool_]) -> pd.DataFrame:
-        """The table of these coins."""
         rows = np.repeat(inside, self.rows_each)
         parts = [self.first.iloc[: self.common], self.first.iloc[self.common :][rows]]
         if self.relation == "replace-one":

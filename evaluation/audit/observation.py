@@ -55,7 +55,6 @@ def _text(seen: Observation, name: str, value: Any) -> None:
 
 
 def flatten(seen: Observation, name: str, value: Any) -> None:
-    """Add every number and text of nested lists, mappings and arrays."""
     if isinstance(value, str) and value[:1] in ("{", "["):  # JSON counts by what is in it
         with suppress(ValueError):
             value = json.loads(value)

@@ -68,26 +68,16 @@ class Fit:
 
 @dataclass(frozen=True)
 class Setup:
-    """How a generator is made and looked at in every run of an audit.
-
-    Parameters
-    ----------
-    make : callable
-        From the random state to an unfitted generator.
-    boxes : tuple of {"white", "black"}
-    seed : int or None
-        Of the audit; None for the noise of a release.
-    rows : int
-        Drawn from each fit, for the black box.
-    """
+    """How a generator is made and looked at in every run of an audit."""
 
     make: Factory
     boxes: tuple[str, ...] = BOXES
+    #: Of the audit; None for the noise of a release.
     seed: int | None = 0
+    #: Drawn from each fit, for the black box.
     rows: int = SAMPLE_ROWS
 
     def state(self, pair: Pair, side: int, index: int) -> int | None:
-        """The random state of one run."""
         if self.seed is None:
             return None
         name = zlib.crc32(pair.name.encode())
@@ -205,11 +195,9 @@ class Chunk:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Its place among all runs."""
         return self.number, self.side, self.start
 
     def run(self, setup: Setup) -> tuple[tuple[int, int, int], list[Fit]]:
-        """Make its runs, and store them."""
         fits = [
             run_once(setup, self.pair, self.side, setup.state(self.pair, self.side, index))
             for index in range(self.start, self.stop)

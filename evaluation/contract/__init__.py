@@ -116,7 +116,6 @@ def check_generator(
 
 
 def _case(table: pd.DataFrame | None, schema: Schema | None) -> Case | None:
-    """The user's own table, if there is one."""
     if table is None:
         if schema is not None:
             raise ValueError("schema must come with a table that fits it")
@@ -128,7 +127,6 @@ def _case(table: pd.DataFrame | None, schema: Schema | None) -> Case | None:
 
 
 def _outcome(subject: Subject, name: str, known: Mapping[str, str] | None) -> Outcome:
-    """What one check finds."""
     why = (known or {}).get(name)
     status: Status = "passed"
     reason = ""

@@ -112,7 +112,6 @@ def fresh_randomness(subject: Subject) -> None:
 
 
 def _noise(record: Recording) -> Any:
-    """All noise of a recording."""
     noises = [
         np.ravel(request.answer - request.true)
         for request in record.requests

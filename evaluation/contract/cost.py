@@ -45,7 +45,6 @@ def excess(record: Recording, again: Recording, ledger: Any) -> str | None:
 
 
 def _too_dear(spends: list[Any], drawn: Draws, ledger: Any) -> str | None:
-    """What some draws cost more than was charged for them."""
     told = f"{spends[-1].stage} of {spends[-1].what}"
     rho, epsilon, delta = (
         math.fsum(getattr(spend, part) for spend in spends) for part in ("rho", "epsilon", "delta")

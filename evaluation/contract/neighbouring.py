@@ -47,7 +47,6 @@ class Pair:
 
     @property
     def ledger(self) -> Any:
-        """That of the recorded fit."""
         return self.one.ledger_
 
 

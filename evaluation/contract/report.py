@@ -49,12 +49,10 @@ class Report:
 
     @property
     def failures(self) -> tuple[Outcome, ...]:
-        """Broken rules."""
         return tuple(outcome for outcome in self.outcomes if outcome.status == "failed")
 
     @property
     def privacy_checked(self) -> bool:
-        """Whether any check about privacy could say anything."""
         return any(o.private and o.status != "not applicable" for o in self.outcomes)
 
     def __str__(self) -> str:
@@ -66,7 +64,6 @@ class Report:
         return "\n".join([*lines, "", *map(str, self.outcomes)])
 
     def raise_failures(self) -> None:
-        """Raise one ``ContractError`` that lists every broken rule."""
         if self.failures:
             listed = "\n".join(f"- {o.name} ({o.meaning}): {o.reason}" for o in self.failures)
             raise ContractError(f"{self.generator} breaks {len(self.failures)} rules:\n{listed}")

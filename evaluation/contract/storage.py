@@ -65,7 +65,6 @@ def no_row_in_model(subject: Subject) -> None:
 
 
 def _tried(subject: Subject) -> Iterator[tuple[Any, Any, Case]]:
-    """Fitted models with their ledgers and tables."""
     subject.ledger(subject.fitted())
     for label, case in subject.cases():
         model = subject.fitted(0, case, again=label)

@@ -66,7 +66,6 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """What the generator is called in a report."""
         made = self._generator
         if isinstance(made, type) or inspect.isroutine(made):
             return str(getattr(made, "__qualname__", made))
@@ -74,7 +73,6 @@ class Subject:
 
     @property
     def people(self) -> Case:
-        """Rows of people with several rows each."""
         if self._own_case:
             if self.case.schema.person is not None:
                 return self.case
@@ -93,13 +91,11 @@ class Subject:
     # -- making and fitting --------------------------------------------------------------
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What ``make`` gives, made once for each key."""
         if key not in self._made:
             self._made[key] = make()
         return self._made[key]
 
     def make(self, **overrides: Any) -> Any:
-        """A generator that is not fitted."""
         wanted = {**self._settings, **overrides}
         if isinstance(self._generator, type):
             return self._generator(**wanted)
@@ -119,7 +115,6 @@ class Subject:
         return self.make(**({"random_state": seed} if self.has_setting("random_state") else {}))
 
     def has_setting(self, name: str) -> bool:
-        """Whether the generator has a setting of this name."""
         model = self.make()
         if hasattr(model, "get_params"):
             return name in model.get_params()
@@ -128,7 +123,6 @@ class Subject:
 
     @property
     def takes_schema(self) -> bool:
-        """Whether ``fit`` is told the public domain."""
         return takes(self.make().fit, "schema")
 
     def need(self, *parts: Literal["schema", "seed", "seeded samples"]) -> None:
@@ -151,7 +145,6 @@ class Subject:
                 self.warned += [str(w.message) for w in caught]
 
     def fit_case(self, model: Any, case: Case | None = None) -> Any:
-        """The generator, fitted to a case."""
         case = case or self.case
         return self.fit(model, case.table, case.schema) or model
 
@@ -204,21 +197,18 @@ class Subject:
     # -- what is fitted --------------------------------------------------------------------
 
     def sample(self, model: Any, n: int = DRAWN, seed: int | None = None) -> pd.DataFrame:
-        """Draw rows; with a seed where one is given."""
         drawn = model.sample(n, **({} if seed is None else {"random_state": seed}))
         if not isinstance(drawn, pd.DataFrame):
             raise Broken(f"sample gave a {type(drawn).__name__}, not a DataFrame")
         return drawn
 
     def ledger(self, model: Any) -> Any:
-        """The ledger of a fit."""
         ledger = getattr(model, "ledger_", None)
         if ledger is None or not hasattr(ledger, "to_dict"):
             raise NotApplicable(f"no ledger, so nothing is promised that could be checked; {HINT}")
         return ledger
 
     def spending(self, seed: int | None = 0) -> Any:
-        """The ledger of a fit that spends."""
         ledger = self.ledger(self.fitted(seed))
         if not ledger.spends:
             raise NotApplicable("nothing was spent")
@@ -234,7 +224,6 @@ class Subject:
 
     @staticmethod
     def saves(model: Any) -> bool:
-        """Whether a generator can be saved."""
         return hasattr(model, "save") and bool(getattr(model, "publishable", True))
 
     def saved(self, model: Any, *, refusing: bool = True) -> bytes:
@@ -248,7 +237,6 @@ class Subject:
             return (Path(folder) / "model").read_bytes()
 
     def loaded(self, model: Any, content: bytes) -> Any:
-        """A model read back from a file."""
         load = getattr(type(model), "load", None)
         if load is None:
             raise NotApplicable("the generator has no class method load")
