@@ -77,9 +77,14 @@ def test_no_row_of_a_file_changes_how_others_are_read(
     rest = more.drop(at).reset_index(drop=True)
     pd.testing.assert_frame_equal(rest, alone, check_exact=True)
     assert [type(v) for v in rest["x"]] == [type(v) for v in alone["x"]]
-    if not column.open:
-        numbers = np.delete(column.domain.to_numbers(more["x"]), at)
-        np.testing.assert_array_equal(numbers, column.domain.to_numbers(alone["x"]))
+
+
+@pytest.mark.parametrize("column", [c for c in COLUMNS if not c.open], ids=str)
+def test_values_together_have_the_numbers_of_each_alone(column: Column) -> None:
+    domain = column.domain
+    values = pd.Series(domain.reader(("-9",))(TEXTS), dtype=domain.file_dtype)
+    alone = [domain.to_numbers(values.iloc[[i]])[0] for i in range(len(values))]
+    np.testing.assert_array_equal(domain.to_numbers(values), alone)
 
 
 @pytest.mark.parametrize("kind", KINDS)
