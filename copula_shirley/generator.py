@@ -55,6 +55,17 @@ ENTRY_POINTS = "copula_shirley.generators"
 LONGEST_REASON = 300
 #: Columns that a reason names; the others are counted.
 NAMED = 6
+#: What to do about a draft, for each reason why it proves nothing.
+ADVICE = {
+    Reason.DRAFTED_LEFT_OUT: "that {count} columns ({names}) are left out was drafted from the "
+    "rows: set provenance: declared where you agree with the reason",
+    Reason.DRAFTED_PEOPLE: "{names} was counted in the rows: declare it with a source",
+} | dict.fromkeys(
+    (Reason.DRAFTED_DOMAIN, Reason.DRAFTED_KIND),
+    "kinds, bounds and categories of {count} columns ({names}) were drafted from the rows: review "
+    "them, set provenance: declared and a source where you know all of it, and provenance: private "
+    "where you know the kind alone (private-vine with --domain measured buys the rest)",
+)
 #: Sets the seeds of sampling apart from those of fitting.
 SAMPLING = 0x5A3B1E
 #: Held while a fit begins.
@@ -252,24 +263,12 @@ class Generator(Settings, ABC):
                 "without a schema kinds, bounds and categories are read off the rows: write one "
                 "with 'shirley draft', review it and name it with --schema",
             ]
-        if schema.drafted:
-            found.append(
-                f"kinds, bounds and categories of {_named(schema.drafted)} were drafted "
-                "from the rows: review them, set provenance: declared and a source where you know "
-                "all of it, and provenance: private where you know the kind alone "
-                "(private-vine with --domain measured buys the rest)"
-            )
-        left = [c.name for c in schema.left_out if c.provenance == "drafted"]
-        if left:
-            found.append(
-                f"that {_named(left)} are left out was drafted from the rows: set "
-                "provenance: declared where you agree with the reason"
-            )
-        if schema.person and schema.person_provenance == "drafted":
-            found.append(
-                f"the most rows of one person ({schema.person!r}) were counted in the rows: "
-                "declare max_rows with a source"
-            )
+        drafted: dict[str, list[str]] = {}
+        for name, reason in self._uses_of_drafts(schema):
+            drafted.setdefault(ADVICE[reason], []).append(name)
+        for advice, names in drafted.items():
+            listed = ", ".join([*map(repr, names[:NAMED]), *(["..."] if names[NAMED:] else [])])
+            found.append(advice.format(count=len(names), names=listed))
         return found
 
     # -- fit ---------------------------------------------------------------------------
@@ -343,19 +342,22 @@ class Generator(Settings, ABC):
         self._admitted = table, schema, self.on_unknown
         return table
 
+    def _uses_of_drafts(self, schema: Schema) -> Iterator[tuple[str, Reason]]:
+        """What a schema says of the rows because it was drafted from them."""
+        measured = self._to_buy(schema)
+        for name in schema.drafted:
+            yield name, Reason.DRAFTED_KIND if name in measured else Reason.DRAFTED_DOMAIN
+        for left in schema.left_out:
+            if left.provenance == "drafted":
+                yield left.name, Reason.DRAFTED_LEFT_OUT
+        if schema.person is not None and schema.person_provenance == "drafted":
+            yield f"max_rows of {schema.person}", Reason.DRAFTED_PEOPLE
+
     def _state_domain(self, ledger: Ledger, schema: Schema) -> None:
         """Tell the ledger where the domain comes from, and record what was drafted from rows."""
         ledger.domains = {column.name: column.provenance for column in schema}
-        measured = self._to_buy(schema)
-        for name in schema.drafted:
-            reason = Reason.DRAFTED_KIND if name in measured else Reason.DRAFTED_DOMAIN
-            ledger.record_unprotected("domain", name, reason)
-        for left in schema.left_out:
-            if left.provenance == "drafted":
-                ledger.record_unprotected("domain", left.name, Reason.DRAFTED_LEFT_OUT)
-        if schema.person is not None and schema.person_provenance == "drafted":
-            what = f"max_rows of {schema.person}"
-            ledger.record_unprotected("domain", what, Reason.DRAFTED_PEOPLE)
+        for what, reason in self._uses_of_drafts(schema):
+            ledger.record_unprotected("domain", what, reason)
 
     def _check_reserved(self) -> None:
         """Refuse a fit that a release ledger would not count, before a row is looked at.
@@ -606,9 +608,3 @@ def sampling_rng(random_state: RandomState) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return rng
     return np.random.default_rng([SAMPLING, int(rng.integers(2**63))])
-
-
-def _named(names: Sequence[str]) -> str:
-    """Columns counted and named."""
-    more = ", ..." if len(names) > NAMED else ""
-    return f"{len(names)} columns ({', '.join(map(repr, names[:NAMED]))}{more})"

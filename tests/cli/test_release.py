@@ -302,4 +302,4 @@ def test_drafted_rows_of_a_person_need_the_flag(people: Path) -> None:
     left = "left_out: {name: , email: , age: }\n"
     (people / "schema.yaml").write_text(person + left + columns, encoding="utf-8")
     line = run("fit data.csv --schema schema.yaml -o m.shirley", folder=people).refusal()
-    assert "the most rows of one person ('patient_no') were counted" in line
+    assert "'max_rows of patient_no' was counted in the rows" in line
