@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, signature
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -100,17 +101,18 @@ EscapeFormulas = Annotated[
 Quiet = Annotated[bool, option(OUTPUT, "No progress and no summary.", "--quiet", "-q")]
 
 
-def takes(made: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the options of ``made`` in place of its first parameter, what that makes."""
-    options = signature(made, eval_str=True).parameters
+def takes(*makers: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of functions in place of its first parameters, what they make."""
+    options = [signature(maker, eval_str=True).parameters for maker in makers]
 
     def widened(command: Callable[..., Any]) -> Callable[..., Any]:
         def run(**given: Any) -> Any:
-            asked = made(**{name: given.pop(name) for name in options})
-            return command(asked, **given)
+            wanted = [{name: given.pop(name) for name in names} for names in options]
+            made = [maker(**own) for maker, own in zip(makers, wanted, strict=True)]
+            return command(*made, **given)
 
-        own = list(signature(command, eval_str=True).parameters.values())[1:]
-        parameters = sorted([*options.values(), *own], key=_panel)
+        own = list(signature(command, eval_str=True).parameters.values())[len(makers) :]
+        parameters = sorted(chain(*(names.values() for names in options), own), key=_panel)
         keywords = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
         run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -157,6 +159,16 @@ def order(
     generator.set_params(**{name: value for name, value in own.items() if value is not None})
     given = tuple(missing or ())
     return tasks.Order(generator, data, schema_file, given, show_values, releases, accept_unproved)
+
+
+def table_output(
+    output: TableFile,
+    no_card: NoCard = False,
+    sign: Sign = None,
+    escape_formulas: EscapeFormulas = False,
+) -> tasks.Output:
+    """Where drawn rows go."""
+    return tasks.Output(output, None, not no_card, sign, escape_formulas)
 
 
 def assignment(option: str, text: str) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,6 @@ from copula_shirley.cli.options import (
     OUTPUT,
     AcceptUnproved,
     Data,
-    EscapeFormulas,
     Given,
     Json,
     Missing,
@@ -26,9 +26,9 @@ from copula_shirley.cli.options import (
     Rows,
     Seed,
     Sign,
-    TableFile,
     option,
     order,
+    table_output,
     takes,
     unfitted,
 )
@@ -95,50 +95,44 @@ def fit(
     _tell(done, "Model", output, quiet)
 
 
+@takes(table_output)
 def sample(
+    output: tasks.Output,
     model: ModelFile,
-    output: TableFile,
     rows: Rows = None,
     given: Given = None,
     seed: Seed = None,
-    no_card: NoCard = False,
-    sign: Sign = None,
-    escape_formulas: EscapeFormulas = False,
     accept_unproved: AcceptUnproved = False,
     quiet: Quiet = False,
 ) -> None:
     """Draw synthetic rows from a saved model; that costs no privacy, as often as one likes."""
-    where = tasks.Output(output, None, not no_card, sign, escape_formulas)
     with progress_told(quiet) as progress:
         done = tasks.sample(
             model,
-            where,
+            output,
             rows,
             given=given or (),
             random_state=seed,
             accept_unproved=accept_unproved,
             progress=progress,
         )
-    _tell(done, "Synthetic rows", output, quiet, label=False)
+    _tell(done, "Synthetic rows", output.path, quiet, label=False)
 
 
-@takes(order)
+@takes(order, table_output)
 def synthesize(
     order: tasks.Order,
-    output: TableFile,
+    output: tasks.Output,
     rows: Rows = None,
     given: Given = None,
     save_model: Annotated[Path | None, option(OUTPUT, "Keep the fitted model here.")] = None,
-    no_card: NoCard = False,
-    sign: Sign = None,
-    escape_formulas: EscapeFormulas = False,
     quiet: Quiet = False,
 ) -> None:
     """Fit a generator and draw synthetic rows in one go."""
-    where = tasks.Output(output, save_model, not no_card, sign, escape_formulas)
+    where = replace(output, model=save_model)
     with progress_told(quiet) as progress:
         done = tasks.synthesize(order, where, rows, given=given or (), progress=progress)
-    _tell(done, "Synthetic rows", output, quiet)
+    _tell(done, "Synthetic rows", output.path, quiet)
 
 
 def _tell(done: tasks.Done, what: str, output: Path, quiet: bool, label: bool = True) -> None:
