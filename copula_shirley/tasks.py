@@ -8,12 +8,12 @@ with the input is a ``ShirleyError``. Files are written whole or not at all.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any
 
 import pandas as pd
 
@@ -181,23 +181,6 @@ def synthesize(
     return replace(done, notes=done.notes + formula_notes(done.generator, output))
 
 
-@overload
-def synthesize_table(
-    table: pd.DataFrame,
-    schema: Schema | None = None,
-    epsilon: float | None = 1.0,
-    *,
-    return_model: Literal[True],
-    **options: Any,
-) -> tuple[pd.DataFrame, Generator]: ...
-
-
-@overload
-def synthesize_table(
-    table: pd.DataFrame, schema: Schema | None = None, epsilon: float | None = 1.0, **options: Any
-) -> pd.DataFrame: ...
-
-
 def synthesize_table(
     table: pd.DataFrame,
     schema: Schema | None = None,
@@ -205,12 +188,13 @@ def synthesize_table(
     *,
     model: str = DEFAULT_MODEL,
     rows: int | None = None,
-    given: Mapping[str, Any] | None = None,
     accept_unproved: bool = False,
-    return_model: bool = False,
     **settings: Any,
-) -> pd.DataFrame | tuple[pd.DataFrame, Generator]:
+) -> pd.DataFrame:
     """Synthetic rows like those of a table: the first line of a newcomer.
+
+    The second is ``PrivateVine(epsilon).fit(table, schema)``: a fitted model has the card and the
+    ledger, can be saved, and draws further rows, under conditions too, at no cost.
 
     Parameters
     ----------
@@ -220,34 +204,24 @@ def synthesize_table(
     epsilon : float or None
         The privacy budget; None draws no noise, and nothing is proved.
     model : str
-        Name of the generator.
+        Name of the generator; ``settings`` are its own, such as ``delta=1e-6``.
     rows : int, optional
         By default about as many as the table has.
-    given : mapping, optional
-        Conditions on columns, as in ``Generator.sample``.
     accept_unproved : bool
         Go on although nothing is proved about privacy; without it that is a ``SettingError``.
-    return_model : bool
-        Give the fitted generator, too: it has the card and the ledger, can be saved, and draws
-        further rows at no cost.
-    **settings
-        Of the generator, such as ``delta=1e-6`` or ``target="income"``.
 
     Examples
     --------
     >>> from copula_shirley import Column, synthesize
     >>> schema = Schema((Column("age", "integer", minimum=0, maximum=120),))
-    >>> table = pd.DataFrame({"age": [30, 41, 52] * 50})
-    >>> synthetic, model = synthesize(table, schema, epsilon=2.0, rows=5, return_model=True)
-    >>> len(synthetic), str(model.ledger_.proved)
-    (5, 'epsilon 2, delta 1e-09')
+    >>> len(synthesize(pd.DataFrame({"age": [30, 41, 52] * 50}), schema, epsilon=2.0, rows=5))
+    5
     """
     generator = make_generator(model, {"epsilon": epsilon, **settings})
     done = fitted(Order(generator, table, schema, accept_unproved=accept_unproved), "", silent)
     for text in done.warnings:
         warnings.warn(text, PrivacyWarning, stacklevel=2)
-    synthetic = generator.sample(rows, given=given)
-    return (synthetic, generator) if return_model else synthetic
+    return generator.sample(rows)
 
 
 def inspect(
