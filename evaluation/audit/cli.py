@@ -10,7 +10,7 @@ import hashlib
 import os
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from functools import partial
 from inspect import getsourcefile
 from json import dumps
 from pathlib import Path
@@ -56,41 +56,33 @@ STYLES = {REFUTED: "red", FALSE_LEDGER: "red", INCONCLUSIVE: "yellow", NO_POWER:
 MOST_FAULTS = 3
 
 
-@dataclass(frozen=True)
-class Maker:
-    """Makes generators of one class with the same settings."""
-
-    use: str
-    settings: dict[str, Any] = field(default_factory=dict)
-
-    def __call__(self, random_state: int | None) -> Any:
-        """A fresh generator; the random state goes to whoever takes one."""
-        kind, settings = find_class(self.use), dict(self.settings)
-        if random_state is not None:
-            names = [name for name in ("random_state", "seed") if takes(kind, name)]
-            settings = {**dict.fromkeys(names[:1], random_state), **settings}
-        return kind(**settings)
-
-    @property
-    def identity(self) -> str:
-        """Name, settings and a hash of the file that the class is from."""
-        try:
-            source = Path(getsourcefile(find_class(self.use)) or "").read_bytes()
-        except (OSError, TypeError):
-            source = b""
-        digest = hashlib.sha256(source).hexdigest()[:16]
-        return f"{self.use} {dumps(self.settings, sort_keys=True, default=str)} {digest}"
+def make(use: str, settings: dict[str, Any], random_state: int | None) -> Any:
+    """A fresh generator; the random state goes to whoever takes one."""
+    kind = find_class(use)
+    if random_state is not None:
+        names = [name for name in ("random_state", "seed") if takes(kind, name)]
+        settings = {**dict.fromkeys(names[:1], random_state), **settings}
+    return kind(**settings)
 
 
-def maker(use: str, settings: dict[str, Any], offered: dict[str, Any]) -> Maker:
-    """A maker with settings that must be known, and others that are given if they are."""
+def checked_settings(use: str, settings: dict[str, Any], offered: dict[str, Any]) -> dict[str, Any]:
+    """Settings that must be known, and others that are given if they are."""
     if ":" not in use and use not in generators():
         names = ", ".join(sorted(generators()))
         raise SettingError(f"generator ({use!r}) must be module:Class or one of {names}")
     kind = find_class(use)
     check_settings(use, settings)
-    more = {k: v for k, v in offered.items() if v is not None and takes(kind, k)}
-    return Maker(use, {**more, **settings})
+    return {**{k: v for k, v in offered.items() if v is not None and takes(kind, k)}, **settings}
+
+
+def identity_of(use: str, settings: dict[str, Any]) -> str:
+    """Name, settings and a hash of the file that the class is from."""
+    try:
+        source = Path(getsourcefile(find_class(use)) or "").read_bytes()
+    except (OSError, TypeError):
+        source = b""
+    digest = hashlib.sha256(source).hexdigest()[:16]
+    return f"{use} {dumps(settings, sort_keys=True, default=str)} {digest}"
 
 
 def audit_generator(
@@ -138,7 +130,7 @@ def audit_generator(
     check_apart([*(tables or ()), schema], [output])
     Budget(epsilon, delta or 0.0)  # refuses what is no claim
     offered = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "threads": 1}
-    make = maker(generator, settings_of(settings), offered)
+    chosen = checked_settings(generator, settings_of(settings), offered)
     wanted: list[Wanted] = list(pair or (() if tables else DEFAULT_PAIRS))
     if (tables is None) != (schema is None):
         lone, other = ("--tables", "--schema") if schema is None else ("--schema", "--tables")
@@ -153,7 +145,7 @@ def audit_generator(
         written = open_files.enter_context(atomic_path(output)) if output else None
         told = open_files.enter_context(progress_told(quiet))
         result = audit(
-            make,
+            partial(make, generator, chosen),
             wanted,
             otherwise=(epsilon, delta or 0.0),
             relation=neighbours,
@@ -165,10 +157,10 @@ def audit_generator(
             rows=rows,
             folder=results,
             name=generator,
-            identity=make.identity,
+            identity=identity_of(generator, chosen),
             progress=lambda stage, share: told(f"audit {generator}: {stage}", share),
         )
-        result.about["settings"] = make.settings
+        result.about["settings"] = chosen
         if written:
             text = dumps(result.to_dict(), indent=2, allow_nan=False)
             written.write_text(text + "\n", encoding="utf-8")
