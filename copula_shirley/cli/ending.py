@@ -13,8 +13,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from types import FrameType
-from typing import Any
 
 from copula_shirley.files.atomic import remove_unfinished
 
@@ -63,13 +63,8 @@ def _open_closed_streams() -> None:
             os.close(handle)
         setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        _can_say_everything(stream)
-
-
-def _can_say_everything(stream: Any) -> None:
-    """In the C locale Python's streams take ASCII only, and a schema is UTF-8."""
-    with suppress(AttributeError, LookupError, TypeError, ValueError, OSError):
-        if codecs.lookup(stream.encoding).name == "ascii":
+        if isinstance(stream, TextIOWrapper) and codecs.lookup(stream.encoding).name == "ascii":
+            # in the C locale streams take ASCII only, and a schema is UTF-8
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
@@ -82,7 +77,5 @@ def flush_output() -> None:
 
 def drop_output() -> None:
     """Forget what cannot be printed, so that the interpreter does not try again at its end."""
-    with suppress(OSError, ValueError, AttributeError):
-        handle = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(handle, sys.stdout.fileno())
-        os.close(handle)
+    with suppress(OSError, ValueError, AttributeError), open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdout.fileno())
