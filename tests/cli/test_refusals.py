@@ -102,6 +102,14 @@ def test_a_command_is_refused(place: Path, words: str, message: str) -> None:
     assert listing(place) == before
 
 
+def test_a_wrong_condition_is_refused_before_the_fit(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("copula_shirley.tasks.fitted", None)  # cannot be called
+    for words in [words for words in COMMANDS if "--given" in words]:
+        run(words, folder=place).refusal()
+
+
 @pytest.mark.parametrize(
     ("column", "value", "allowed"),
     [
