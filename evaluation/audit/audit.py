@@ -270,9 +270,6 @@ def audit(
     )
 
 
-# -- before the runs -----------------------------------------------------------------------
-
-
 def _check(
     runs: int, boxes: Sequence[str], wanted: Sequence[Wanted], folder: object, identity: str
 ) -> None:
@@ -362,9 +359,6 @@ def _place(folder: Path, identity: str, setup: Setup, seed: int) -> Path:
     except OSError as error:
         raise ArtefactError(f"folder ({str(folder)!r}): {error.strerror}") from None
     return place
-
-
-# -- after the runs ------------------------------------------------------------------------
 
 
 def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> list[str]:

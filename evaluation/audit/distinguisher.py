@@ -163,9 +163,6 @@ def _best_cuts(first: FloatArray, second: FloatArray, limit: Limit, alpha: float
     return _Cuts(best[variant, columns], values[at[variant, columns], columns], variant)
 
 
-# -- test statistics -----------------------------------------------------------------------
-
-
 def _contrast(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Middle, spread and standardised difference of each column."""
     middle = (first.mean(axis=0) + second.mean(axis=0)) / 2

@@ -179,9 +179,6 @@ def prepared(state: int | None) -> Iterator[None]:
             np.random.set_state(before[1])  # noqa: NPY002
 
 
-# -- all runs ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Chunk:
     """Runs on one table of a pair that are stored in one file."""

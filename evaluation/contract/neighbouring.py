@@ -93,9 +93,6 @@ def _pair(subject: Subject, what: str, seed: int, start: tuple[Any, Recording], 
     return pair
 
 
-# -- how rows are read -------------------------------------------------------------------------
-
-
 def read_alike(subject: Subject) -> None:
     """One row does not change how others are read, through files and frames."""
     subject.need("seed", "schema")
@@ -161,9 +158,6 @@ def _spelling(column: Column, value: Any, how: str) -> Any:
         return value
     number = float(value)
     return {"decimals": f" {number!r}", "signs": f"{number:+.6f}"}.get(how, f"{number:.9e}")
-
-
-# -- what must be the same -------------------------------------------------------------------
 
 
 def difference(pair: Pair, subject: Subject) -> str | None:

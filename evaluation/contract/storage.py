@@ -154,9 +154,6 @@ def reachable(root: Any) -> list[Any]:
     return list(seen.values())
 
 
-# -- files and messages ------------------------------------------------------------------------
-
-
 def save_and_load(subject: Subject) -> None:
     """A saved model is read back the same, and a cut file is refused."""
     model = subject.fitted()

@@ -88,8 +88,6 @@ class Subject:
             with suppress(NotApplicable):
                 yield " (people with several rows)", self.people
 
-    # -- making and fitting --------------------------------------------------------------
-
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
         if key not in self._made:
             self._made[key] = make()
@@ -193,8 +191,6 @@ class Subject:
             ],
         )
         return found
-
-    # -- what is fitted --------------------------------------------------------------------
 
     def sample(self, model: Any, n: int = DRAWN, seed: int | None = None) -> pd.DataFrame:
         drawn = model.sample(n, **({} if seed is None else {"random_state": seed}))

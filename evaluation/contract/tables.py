@@ -68,9 +68,6 @@ def town(*, people: bool = False, seed: int = 5) -> Case:
     return Case(tuple(rows), schema)
 
 
-# -- neighbours -------------------------------------------------------------------------
-
-
 def odd_rows(case: Case) -> dict[str, Row]:
     """Rows that no other is like, by what is odd about them."""
     ends = {c.name: _value(c, np.array(c.domain.number_range)) for c in case.schema}
@@ -131,9 +128,6 @@ def far_table(case: Case, relation: str) -> Case:
         for i in range(len(case.rows) if public else 4 * len(case.rows) + 1)
     ]
     return Case(tuple(rows), case.schema)
-
-
-# -- tables to refuse ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,6 @@ def test_a_claim_above_the_ceiling_is_inconclusive() -> None:
     assert result.ceiling < 6 and not result.power.noticed
 
 
-# -- faults that show in one fit or in words ------------------------------------------------
-
-
 class Refuses(NoisyHistogram):
     """Stops where a category is there that it does not like, in most runs."""
 
@@ -158,9 +155,6 @@ def test_mu_refutes_only_where_every_fit_is_gaussian() -> None:
     assert mixed.claim.rho == rho_of(1.0, 1e-9) and not mixed.claim.gaussian
     even = lambda seed: Mixed(random_state=2 * (seed or 0))  # noqa: E731
     assert audit(even, "category", runs=40, **WHITE).claim.gaussian
-
-
-# -- many fits, and files ------------------------------------------------------------------
 
 
 def test_seeds_are_different_and_do_not_depend_on_the_number_of_runs() -> None:

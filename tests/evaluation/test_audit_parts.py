@@ -66,9 +66,6 @@ def test_the_claim_is_what_was_given_or_what_the_ledger_says() -> None:
     assert claim_of(replace(stated, epsilon=None), otherwise=(3.0, 0.0)).epsilon == 3.0
 
 
-# -- power and verdicts ----------------------------------------------------------------------
-
-
 def test_noise_of_a_quarter_that_no_pair_shows_is_not_consistent() -> None:
     """Epsilon 4.3 under a claim of 1: a pair sees nothing of it, nor of the control."""
     claim = Claim(1.0, 1e-9, rho_of(1.0, 1e-9), gaussian=True)
@@ -119,9 +116,6 @@ def test_power_is_that_of_released_numbers() -> None:
     assert judge(black, [], POWER)[0] == NO_POWER
 
 
-# -- learning ------------------------------------------------------------------------------
-
-
 def test_the_bound_comes_from_runs_that_the_event_was_not_learnt_on() -> None:
     """Pure noise with many numbers: the learning half is fooled, the test half is not."""
     rng = np.random.default_rng(0)
@@ -163,9 +157,6 @@ def test_words_and_absent_numbers_count() -> None:
     assert encoding.names == ["b is there", "tree = ab", "tree = ac"]
     assert encoding.matrix(runs).tolist() == [[0, 1, 0], [1, 0, 1], [1, 1, 0]]
     assert encoding.matrix([Observation(tree="new")]).tolist() == [[0, 0, 0]]
-
-
-# -- what is observed ----------------------------------------------------------------------
 
 
 def test_every_number_of_a_state_is_seen() -> None:

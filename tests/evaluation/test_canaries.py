@@ -175,9 +175,6 @@ def test_a_fit_that_raises_guesses_that_all_are_out() -> None:
     assert fit.right is not None and 150 < fit.right < 250
 
 
-# -- slow ----------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("name", ["canaries", "canary-people"])

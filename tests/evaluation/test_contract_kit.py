@@ -147,9 +147,6 @@ def test_noise_that_no_source_drew_is_judged_by_its_facts(
         assert "curator_class" in report[check].reason
 
 
-# -- neighbours ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("people", [False, True])
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_neighbours_differ_by_one_unit_and_fit_the_schema(relation: str, people: bool) -> None:
@@ -167,9 +164,6 @@ def test_neighbours_differ_by_one_unit_and_fit_the_schema(relation: str, people:
     assert (len(far.rows) == len(case.rows)) == (relation == "replace-one" and not people)
     assert not {repr(r) for r in far.rows} & {repr(r) for r in case.rows}
     assert len(odd_rows(case)) == 3
-
-
-# -- costs by hand -----------------------------------------------------------------------------
 
 
 def costs(ledger: Ledger, charge: float, draw: Any, *, delta: float = 0.0) -> str | None:
@@ -258,9 +252,6 @@ def test_totals_are_recomputed_by_hand() -> None:
     assert ledger.spent.epsilon == pytest.approx(1.0)
 
 
-# -- what is found in files and models -----------------------------------------------------------
-
-
 def test_values_are_found_in_every_encoding() -> None:
     schema = Schema((Column("pay", "continuous", minimum=0, maximum=1e5),))
     case = Case(({"pay": 1234.5678}, {"pay": 2.0}), schema)
@@ -306,9 +297,6 @@ def test_objects_are_reached_through_views_closures_and_object_arrays() -> None:
 )
 def test_differences_are_found_and_named(one: Any, other: Any, where: str | None) -> None:
     assert differing(one, other) == where
-
-
-# -- pytest ----------------------------------------------------------------------------------------
 
 
 def test_a_class_of_tests_has_one_for_each_check() -> None:
