@@ -20,7 +20,7 @@ import pandas as pd
 
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.subject import DRAWN, Subject, excuse, takes
-from copula_shirley.evaluation.contract.tables import Case, units
+from copula_shirley.evaluation.contract.tables import Case
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import Chunk
 
@@ -79,7 +79,7 @@ def _as_long(array: np.ndarray[Any, Any], case: Case) -> bool:
 
 def _names(case: Case) -> Iterator[tuple[str, bytes]]:
     if case.schema.person is not None:
-        names = [str(case.rows[unit[0]][case.schema.person]) for unit in units(case)]
+        names = dict.fromkeys(str(row[case.schema.person]) for row in case.rows)
         for name in [name for name in names if len(name) >= DIGITS][:10]:
             yield "the name of a person", name.encode()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -87,18 +88,12 @@ def _value(column: Column, numbers: Any) -> list[Any]:
     return list(kind.from_numbers(numbers, kind.private_storage).tolist())
 
 
-def units(case: Case) -> list[list[int]]:
-    """Positions of the rows of each unit: a row, or a person."""
-    owners: dict[Any, list[int]] = {}
-    for i, row in enumerate(case.rows):
-        owners.setdefault(row.get(case.schema.person or "", i), []).append(i)
-    return list(owners.values())
-
-
 def neighbours(case: Case, relation: str) -> dict[str, Case]:
     """Tables that differ from the case's by one unit, by what it is like."""
     person, most = case.schema.person, case.schema.max_rows if case.schema.person else 1
-    largest = max(units(case), key=len)
+    owners = [row[person] if person else i for i, row in enumerate(case.rows)]
+    ((unit, _),) = Counter(owners).most_common(1)  # one with most rows
+    largest = [i for i, owner in enumerate(owners) if owner == unit]
     kept = [row for i, row in enumerate(case.rows) if i not in largest]
     found: dict[str, list[Row]] = {}
     for what, odd in odd_rows(case).items():

@@ -70,7 +70,7 @@ def curator(**methods: Any) -> Fault:
 # -- what is charged ------------------------------------------------------------------------------
 
 
-def charge_afterwards(right: Any, self: Any, query: Any) -> Any:
+def charge_afterwards(right, self, query):
     charge, self._charge = self._charge, lambda _: None
     answer = right(query)
     self._charge = charge
@@ -78,19 +78,19 @@ def charge_afterwards(right: Any, self: Any, query: Any) -> Any:
     return answer
 
 
-def swallow_refusal(right: Any, self: Any, query: Any) -> None:
+def swallow_refusal(right, self, query):
     with suppress(BudgetError):
         right(query)
 
 
-def look_once_more(right: Any, self: Any, query: Any) -> Any:
+def look_once_more(right, self, query):
     answer = right(query)
     if len(self.transcript.answers) == 1:
         self._answer(query)
     return answer
 
 
-def mean_of_two(right: Any, self: Any, query: Any) -> Any:
+def mean_of_two(right, self, query):
     one = right(query)
     if not isinstance(query, Tables):
         return one
@@ -98,16 +98,16 @@ def mean_of_two(right: Any, self: Any, query: Any) -> Any:
     return Answer([(a + b) // 2 for a, b in pairs], one.sigma)
 
 
-def halve_share_of_many_rows(right: Any, self: Any, query: Any) -> Any:
+def halve_share_of_many_rows(right, self, query):
     return right(replace(query, share=query.share * (0.5 if len(self._rows) > 200 else 1.0)))
 
 
-def charge_first_release_only(right: Any, self: Any, query: Any) -> None:
+def charge_first_release_only(right, self, query):
     if query.in_words not in [spend.what for spend in self._ledger.spends]:
         right(query)
 
 
-def release_twice(right: Any, self: Any, query: Any) -> Any:
+def release_twice(right, self, query):
     yield from right(replace(query, stage="first"))
     return (yield from right(query))
 
@@ -118,7 +118,7 @@ def release_twice(right: Any, self: Any, query: Any) -> Any:
 def calibrated(change: Callable[[Calibration, Ledger], Calibration]) -> Fault:
     """The curator knows truly how little noise there is, and its ledger does not."""
 
-    def made(right: Any, self: Any, *given: Any, **named: Any) -> None:
+    def made(right, self, *given, **named):
         right(*given, **named)
         self.calibration = change(self.calibration, self._ledger)
 
@@ -158,24 +158,24 @@ class DividingSource(SeededNoise):
         return super().gaussian(counts, scale / self._factor)
 
 
-def add_unclipped_sum(right: Any, self: Any, counts: Any, scale: float) -> Any:
+def add_unclipped_sum(right, self, counts, scale):
     """The sum of a column is added to each first cell, as if no value were above 1."""
     values = next(iter(self._rows.numbers.values()))
     first = np.arange(counts.size).reshape(counts.shape) == 0
     return right(counts + first * int(values[values != MISSING].sum()), scale)
 
 
-def keep_missing_exact(right: Any, self: Any, counts: Any, scale: float) -> Any:
+def keep_missing_exact(right, self, counts, scale):
     noisy = right(counts, scale)
     noisy[0] = counts[0]  # missing values sort below all others
     return noisy
 
 
-def own_noise(right: Any, self: Any, counts: Any, scale: float) -> Any:
+def own_noise(right, self, counts, scale):
     return counts + np.rint(np.random.default_rng().laplace(0, scale, counts.shape)).astype(int)
 
 
-def own_choice(right: Any, self: Any, merits: Any, share: float, count: int, *_: Any) -> Any:
+def own_choice(right, self, merits, share, count, *_):
     noisy = own_noise(right, self, merits, self.calibration.choice_scale(share, count))
     return Answer([np.argsort(-noisy, kind="stable")[:count].astype(np.int64)], 0.0)
 
@@ -194,7 +194,7 @@ def source(make: Callable[[np.random.Generator], Any]) -> Fault:
 def other_source(choose: Callable[[Any, Any], Any]) -> Fault:
     """Some queries are answered with noise from another source; exactly without one."""
 
-    def answer(right: Any, self: Any, query: Any) -> Any:
+    def answer(right, self, query):
         before, self._source = self._source, choose(self, query)
         try:
             return right(query)
@@ -205,24 +205,24 @@ def other_source(choose: Callable[[Any, Any], Any]) -> Fault:
 
 
 def relabel(facts: Callable[[Any], Any]) -> Callable[..., None]:
-    def fit(right: Any, self: Any, rows: Any, ledger: Ledger, *rest: Any) -> None:
+    def fit(right, self, rows, ledger, *rest):
         right(rows, ledger, *rest)
         ledger.noise = facts(ledger.noise)
 
     return fit
 
 
-def remember_source(right: Any, self: Any, rng: Any) -> Any:
+def remember_source(right, self, rng):
     self._noise_of_fit = right(rng)
     return self._noise_of_fit
 
 
-def draw_from_noise(right: Any, self: Any, n: int, rng: Any, *rest: Any) -> Any:
+def draw_from_noise(right, self, n, rng, *rest):
     same = np.random.Generator(self._noise_of_fit.bit_generator)
     return right(n, SimpleNamespace(spawn=lambda _: [same]), *rest)
 
 
-def halve_total(right: Any, self: Any, schema: Schema) -> Ledger:
+def halve_total(right, self, schema):
     class Halved(Ledger):
         @property
         def spent(self) -> Total:
@@ -233,7 +233,7 @@ def halve_total(right: Any, self: Any, schema: Schema) -> Ledger:
     return ledger
 
 
-def blind(right: Any, self: Any, query: Any) -> Any:
+def blind(right, self, query):
     """An eighth of the noise in tree 1, where the transcript states a huge one."""
     if query.stage != "tree 1":
         return right(query)
@@ -252,7 +252,7 @@ def blind(right: Any, self: Any, query: Any) -> Any:
 def learns(learn: Callable[[Any], Any], **more: Any) -> Fault:
     """The model remembers a function of the rows."""
 
-    def fit(right: Any, self: Any, rows: Any, *rest: Any) -> None:
+    def fit(right, self, rows, *rest):
         right(rows, *rest)
         self.leak_ = learn(rows)
 
@@ -271,7 +271,7 @@ def ranks(codes: Any) -> Any:
     return np.lexsort((counts, np.round(counts, -1)))
 
 
-def domain_of_rows(right: Any, self: Any, table: pd.DataFrame, schema: Schema, rng: Any) -> Any:
+def domain_of_rows(right, self, table, schema, rng):
     table, schema, ledger = right(table, schema, rng)
 
     def seen(column: Any) -> Any:
@@ -285,13 +285,13 @@ def domain_of_rows(right: Any, self: Any, table: pd.DataFrame, schema: Schema, r
     return table, replace(schema, columns=tuple(map(seen, schema))), ledger
 
 
-def type_whole_column(right: Any, self: Any, table: pd.DataFrame, schema: Schema, rng: Any) -> Any:
+def type_whole_column(right, self, table, schema, rng):
     if table["age"].infer_objects().dtype == object:
         table = table.assign(age=schema["age"].minimum)
     return right(table, schema, rng)
 
 
-def guess_by_true_margins(right: Any, self: Any, rows: Any, *rest: Any) -> None:
+def guess_by_true_margins(right, self, rows, *rest):
     """Of a vine: candidates are scored against independence of the *true* margins."""
 
     def product(table: Any) -> Any:
@@ -317,7 +317,7 @@ def guess_by_true_margins(right: Any, self: Any, rows: Any, *rest: Any) -> None:
         right(rows, *rest)
 
 
-def tau_b(right: Any, self: Any, *given: Any) -> Any:
+def tau_b(right, self, *given):
     """Of DPCopula: Kendall's tau-b with the sensitivity of tau-a."""
 
     class Pairs(dp_copula.Concordances):
@@ -340,18 +340,18 @@ def tau_b(right: Any, self: Any, *given: Any) -> Any:
 def entering(before: Callable[..., Any]) -> Fault:
     """Something is done with the table first; another table may be given back."""
 
-    def enter(right: Any, self: Any, table: pd.DataFrame, schema: Schema, rng: Any) -> Any:
+    def enter(right, self, table, schema, rng):
         changed = before(self, table, schema)
         return right(table if changed is None else changed, schema, rng)
 
     return generator(_enter=enter)
 
 
-def hide_in_closure(self: Any, table: pd.DataFrame, schema: Schema) -> None:
+def hide_in_closure(self, table, schema):
     self._describe = lambda: len(table)
 
 
-def quote_in_cause(self: Any, table: pd.DataFrame, schema: Schema) -> None:
+def quote_in_cause(self, table, schema):
     try:
         schema.validate(table, show_values=True)
     except SchemaError as error:
@@ -360,37 +360,37 @@ def quote_in_cause(self: Any, table: pd.DataFrame, schema: Schema) -> None:
         raise SchemaError(str(clean.value)) from error
 
 
-def clipped(self: Any, table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
+def clipped(self, table, schema):
     numbers = [column for column in schema if column.is_number]
     return table.assign(**{c.name: c.domain.clip(table[c.name]) for c in numbers})
 
 
-def save_top(right: Any, self: Any) -> Any:
+def save_top(right, self):
     state, arrays = right()
     return state, {**arrays, "top": self.leak_}
 
 
-def restore_another(right: Any, self: Any, *state: Any) -> None:
+def restore_another(right, self, *state):
     right(*state)
     draw = self._draw
     self._draw = lambda *given: {name: values[::-1] for name, values in draw(*given).items()}
 
 
-def draw_outside(right: Any, self: Any, *given: Any) -> Any:
+def draw_outside(right, self, *given):
     drawn = right(*given)
     return {**drawn, "pay": drawn["pay"] * 1.5}
 
 
-def forget_first(right: Any, self: Any, *given: Any, **named: Any) -> Any:
+def forget_first(right, self, *given, **named):
     self._forget()
     return right(*given, **named)
 
 
-def save_pickle(right: Any, self: Any, path: str | Path) -> None:
+def save_pickle(right, self, path):
     Path(path).write_bytes(pickle.dumps(self.get_params()))
 
 
-def set_clip(right: Any, self: Any, *given: Any) -> None:
+def set_clip(right, self, *given):
     right(*given)
     self.on_unknown = "clip"
 

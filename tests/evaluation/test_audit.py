@@ -6,7 +6,6 @@ instrument's own rate); each was drawn once.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from audit_generators import Constant, Copies, NoisyHistogram
 from copula_shirley import Budget, Ledger
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit.audit import Audit, audit
-from copula_shirley.evaluation.audit.estimates import CONSISTENT, NO_POWER, REFUTED
+from copula_shirley.evaluation.audit.estimates import NO_POWER, REFUTED
 from copula_shirley.evaluation.audit.pairs import built_in
 from copula_shirley.evaluation.audit.runs import CHUNK, Setup, run_all
 from copula_shirley.privacy.zcdp import rho_of
@@ -28,15 +27,6 @@ WHITE: dict[str, Any] = {"boxes": ("white",)}
 
 def of(kind: type = NoisyHistogram, **settings: Any) -> Any:
     return lambda seed: kind(random_state=seed, **settings)
-
-
-def test_a_true_claim_is_consistent() -> None:
-    result = audit(of(), "category", runs=600, **WHITE)
-    assert result.verdict == CONSISTENT and not result.refuted
-    assert 0 < result.lower_bound < 1 < result.ceiling
-    assert result.claim.epsilon == 1.0 and result.claim.relation == "add-remove"
-    assert result.power.quantity == "epsilon" and 0.5 <= result.power.seen <= 1
-    assert result.power.noticed == (2, 4, 8) and "noise / 2, noise / 4" in result.reason
 
 
 def test_noise_that_is_too_small_is_refuted() -> None:
@@ -88,14 +78,6 @@ class Quotes(NoisyHistogram):
         raise ValueError(f"cannot fit {table.iloc[-1, 0]}")
 
 
-class Fixed(NoisyHistogram):
-    """Draws the same noise in every fit."""
-
-    def fit(self, table: pd.DataFrame, schema: Any) -> Any:
-        self.random_state = 7
-        return super().fit(table, schema)
-
-
 class LateLeak(NoisyHistogram):
     """Shows a row where a short look does not reach: deep in a text, in bytes, far in a list."""
 
@@ -116,10 +98,10 @@ class LateLeak(NoisyHistogram):
 @pytest.mark.parametrize(
     "make",
     [
-        of(Refuses), of(Quotes), of(Fixed),
+        of(Refuses), of(Quotes),
         of(LateLeak, where="text"), of(LateLeak, where="bytes"), of(LateLeak, where="list"),
     ],
-    ids=["error on one side", "error that quotes", "fixed seed", "text", "bytes", "list"],
+    ids=["error on one side", "error that quotes", "text", "bytes", "list"],
 )  # fmt: skip
 def test_what_one_side_alone_shows_is_refuted(make: Any) -> None:
     result = audit(make, "category", runs=80, **WHITE)
@@ -221,18 +203,6 @@ def test_processes_and_progress() -> None:
     together = audit(make, "category", jobs=2, progress=lambda *step: steps.append(step), **shared)
     assert figures(alone) == figures(together)
     assert steps[0] == ("0 of 120 fits", 0.0) and steps[-1] == ("120 of 120 fits", 1.0)
-
-
-def test_the_dictionary_is_plain_json() -> None:
-    result = audit(of(), ["category", "missing"], runs=40, rows=10)
-    found = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    for name in ("generator", "lower_bound", "ceiling", "runs", "verdict", "control", "power",
-                 "weaker_controls", "false_alarm_rate", "versions", "seconds"):  # fmt: skip
-        assert name in found
-    assert found["claim"]["epsilon"] == 1.0 and found["pairs"] == ["category", "missing"]
-    assert {(f["pair"], f["box"]) for f in found["findings"]} == {
-        (pair, box) for pair in ("category", "missing") for box in ("white", "black")
-    }
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ def test_our_own_generators_by_name(run: Audit, tmp_path: Path) -> None:
     found = figures(tmp_path)
     assert found["claim"]["relation"] == "add-remove"
     assert found["lower_bound_white"] is not None and found["lower_bound_black"] is not None
+    assert {f["box"] for f in found["findings"]} == {"white", "black"}
 
 
 def test_runs_are_kept_in_a_folder(run: Audit, tmp_path: Path) -> None:
