@@ -32,6 +32,8 @@ def test_an_old_name_is_taken_and_told() -> None:
         assert model.tilt is False
     with pytest.warns(DeprecationWarning, match="domain='private' is now called domain='measured'"):
         assert model.set_params(domain="private").domain == "measured"
+    with pytest.warns(DeprecationWarning, match="failing is now failure_probability"):
+        assert fitted("private-vine").ledger_.failing == 0
     with pytest.raises(AttributeError, match="no attribute 'slant'"):
         model.slant  # noqa: B018
 

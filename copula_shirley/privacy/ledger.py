@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -296,6 +297,12 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     def failure_probability(self) -> float:
         """The chance with which the zCDP of all spends together has no guarantee."""
         return self._cost(ALL_ROWS).delta if self.zcdp else 0.0
+
+    @property
+    def failing(self) -> float:
+        """The old name of ``failure_probability``."""
+        warnings.warn("failing is now failure_probability", DeprecationWarning, stacklevel=2)
+        return self.failure_probability
 
     def _cost(self, rows: str) -> Total:
         own = [s for s in self.spends if s.rows == rows]
