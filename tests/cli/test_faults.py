@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pandas as pd
@@ -122,63 +123,41 @@ def test_a_signal_at_any_moment_leaves_the_old_file_or_the_new_one(
 # -- a full disk -----------------------------------------------------------------------
 
 
-class Full:
-    """Lets ``left`` writes and openings for writing pass and fails from then on."""
+class FullDisk:
+    """Lets so many writes, flushes, mode changes and moves pass, and fails from then on."""
 
-    def __init__(self, left: int, code: int) -> None:
-        self.left, self.code, self.raised = left, code, 0
+    def __init__(self, left: int, code: int, patch: pytest.MonkeyPatch) -> None:
+        self.left, self.code, self.raised = left, code, False
+        self.opened = builtins.open
+        patch.setattr(builtins, "open", self.open)
+        patch.setattr("io.open", self.open)
+        for name in ("fsync", "replace", "chmod"):
+            patch.setattr(os, name, self.asked(getattr(os, name)))
 
-    def spend(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            self.raised += 1
-            raise OSError(self.code, os.strerror(self.code))
+    def asked(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*args: Any, **options: Any) -> Any:
+            self.left -= 1
+            if self.left < 0:
+                self.raised = True
+                raise OSError(self.code, os.strerror(self.code))
+            return real(*args, **options)
 
+        return step
 
-def break_disk(monkeypatch: pytest.MonkeyPatch, full: Full) -> None:
-    """Every write through Python, every flush, mode change and move asks ``full`` first."""
-    opened = builtins.open
-
-    def open_(file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
-        handle = opened(file, mode, *args, **options)
+    def open(self, file: Any, mode: str = "r", *args: Any, **options: Any) -> Any:
+        handle = self.opened(file, mode, *args, **options)
         if not set(mode) & set("wax+"):
             return handle
         try:
-            full.spend()
+            self.asked(lambda: None)()
         except OSError:
             handle.close()
             raise
-        write = handle.write
-
-        class Writer:
-            def write(self, data: Any) -> Any:
-                full.spend()
-                return write(data)
-
-            def __getattr__(self, name: str) -> Any:
-                return getattr(handle, name)
-
-            def __enter__(self) -> Writer:
-                return self
-
-            def __exit__(self, *_: object) -> None:
-                handle.close()
-
-            def __iter__(self) -> Any:
-                return iter(handle)
-
-        return Writer()
-
-    monkeypatch.setattr(builtins, "open", open_)
-    monkeypatch.setattr("io.open", open_)
-    for name in ("fsync", "replace", "chmod"):
-        real = getattr(os, name)
-
-        def step(*args: Any, real: Callable[..., Any] = real, **options: Any) -> Any:
-            full.spend()
-            return real(*args, **options)
-
-        monkeypatch.setattr(os, name, step)
+        writer = MagicMock(wraps=handle)
+        writer.write = self.asked(handle.write)
+        writer.__enter__.return_value = writer
+        writer.__exit__.side_effect = lambda *_: handle.close()
+        return writer
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
@@ -191,9 +170,8 @@ def test_an_error_at_every_write_in_turn_leaves_the_old_file(
     target.write_bytes(OLD)
     before = content(folder)
     for left in range(100):
-        full = Full(left, code)
         with pytest.MonkeyPatch.context() as patch:
-            break_disk(patch, full)
+            full = FullDisk(left, code, patch)
             done = run(f"{words} -q", folder=folder)
         if not full.raised:
             assert done.code == 0

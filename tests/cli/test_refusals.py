@@ -45,6 +45,8 @@ COMMANDS = {
     "plan absent.yaml -n 10": "absent.yaml",
     "plan schema.yaml -n 10 --model uniform": "cannot be planned",
     "fit data.csv -o m": "without a schema",
+    "fit data.csv --schema schema.yaml -o m --epsilon off": "epsilon none draws no noise",
+    "fit data.csv --schema schema.yaml -o m --model copula-shirley": "proves nothing at any",
     "fit data.csv --domain measured -o m": "without a schema",
     "fit data.csv --schema data.csv -o m": "must be a mapping",
     "fit absent.parquet -o m --accept-unproved": "does not exist",

@@ -83,20 +83,6 @@ def test_fit_sample_and_inspect(place: Path) -> None:
     assert read_page(place / "card.html")
 
 
-def test_from_parquet_to_parquet(place: Path) -> None:
-    table = two_hundred_rows().assign(
-        rich=lambda t: t["rich"].astype("boolean"), job=lambda t: t["job"].astype("category")
-    )
-    table.to_parquet(place / "data.parquet")
-    done = run(f"synthesize data.parquet -o out.parquet -q {QUICK}", folder=place)
-    assert (done.code, done.out) == (0, "") and done.err.startswith("NOT PROTECTED: ")
-    synthetic = pd.read_parquet(place / "out.parquet")
-    # whole numbers of a file are read as nullable ones, whether or not one is missing
-    read = [str(dtype).replace("int64", "Int64") for dtype in table.dtypes]
-    assert [str(dtype) for dtype in synthetic.dtypes] == read
-    SCHEMA.validate(synthetic)
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -277,19 +263,6 @@ def test_what_is_accepted_is_red_also_when_quiet(people: Path) -> None:
     assert not (people / "more.csv").exists()
     done = run(f"{sample} --accept-unproved", folder=people)
     assert done.code == 0 and done.err.startswith("NOT PROTECTED: ")
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        ("--epsilon off", "epsilon none draws no noise"),
-        ("--model copula-shirley --set encoder=ordinal --epsilon 0.1", "proves nothing at"),
-        ("--model copula-shirley --set accounting=honest --set encoder=ordinal", "at any epsilon"),
-    ],
-)
-def test_methods_that_prove_nothing_need_the_flag(place: Path, words: str, why: str) -> None:
-    assert why in run(f"{RELEASE} {words}", folder=place).refusal()
-    assert not (place / "out.csv").exists()
 
 
 def test_drafted_rows_of_a_person_need_the_flag(people: Path) -> None:
