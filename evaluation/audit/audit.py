@@ -19,7 +19,6 @@ docs/privacy.md says when each verdict is given.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -27,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from copula_shirley.errors import ArtefactError, SettingError
+from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit.bounds import CONFIDENCE
 from copula_shirley.evaluation.audit.claim import Claim, claim_of, stage_of
 from copula_shirley.evaluation.audit.control import Control, controls
@@ -57,7 +56,7 @@ from copula_shirley.evaluation.audit.runs import (
     run_once,
 )
 from copula_shirley.evaluation.result import jsonable
-from copula_shirley.files.code import code_digest, versions
+from copula_shirley.files.code import versions
 from copula_shirley.generator import Progress, silent
 
 #: Fewer runs a side show nothing.
@@ -236,8 +235,15 @@ def audit(
         notes.append("no white box: the generator does not say what it would save")
     keeps = probed.stated is not None and probed.stated.transcript
     pairs, more = usable_pairs(setup, _pairs(wanted, claim), keeps=keeps, whole=keep is None)
-    place = None if folder is None else _place(Path(folder), identity or name, setup, seed)
-    fits = run_all(setup, pairs, runs, jobs=jobs, folder=place, progress=progress)
+    fits = run_all(
+        setup,
+        pairs,
+        runs,
+        jobs=jobs,
+        folder=None if folder is None else Path(folder),
+        identity=f"{identity or name} {seed}",
+        progress=progress,
+    )
     notes += more + _raised(pairs, fits)
     everything = [fit for several in fits.values() for fit in several]
     plain = sum(not isinstance(tested, Canaries | Questions) for tested in pairs)
@@ -347,18 +353,6 @@ def _failing(setup: Setup, pair: Pair) -> str:
     if tried[0].error is not None and tried[0].error == tried[-1].error:
         return f"the generator fails on it: {tried[0].error}"
     return ""
-
-
-def _place(folder: Path, identity: str, setup: Setup, seed: int) -> Path:
-    """The folder of this very audit inside the one that was named."""
-    words = [identity, str(seed), str(setup.seed is None), ",".join(sorted(setup.boxes))]
-    words += [str(setup.rows), code_digest()]
-    place = folder / hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ArtefactError(f"folder ({str(folder)!r}): {error.strerror}") from None
-    return place
 
 
 def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> list[str]:

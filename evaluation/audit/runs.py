@@ -16,7 +16,7 @@ import random
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from copula_shirley.errors import ArtefactError
 from copula_shirley.evaluation.audit.canaries import likelihoods
 from copula_shirley.evaluation.audit.claim import Statement, statement_of
 from copula_shirley.evaluation.audit.neighbours import Canaries, Pair, Questions
@@ -37,6 +38,7 @@ from copula_shirley.evaluation.audit.observation import (
     number,
     white_box,
 )
+from copula_shirley.files.code import code_digest
 from copula_shirley.files.model_file import atomic_path
 from copula_shirley.generator import Generator, Progress, silent
 from copula_shirley.measure.watched import recorded
@@ -179,50 +181,6 @@ def prepared(state: int | None) -> Iterator[None]:
             np.random.set_state(before[1])  # noqa: NPY002
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Runs on one table of a pair that are stored in one file."""
-
-    number: int
-    pair: Pair
-    side: int
-    start: int
-    stop: int
-    file: Path | None
-
-    @property
-    def place(self) -> tuple[int, int, int]:
-        return self.number, self.side, self.start
-
-    def run(self, setup: Setup) -> tuple[tuple[int, int, int], list[Fit]]:
-        fits = [
-            run_once(setup, self.pair, self.side, setup.state(self.pair, self.side, index))
-            for index in range(self.start, self.stop)
-        ]
-        if self.file is not None:
-            with atomic_path(self.file) as partial:
-                partial.write_bytes(gzip.compress(msgspec.json.encode(fits), compresslevel=3))
-        return self.place, fits
-
-    def read(self) -> list[Fit]:
-        """The runs of its file; none where there is none that can be read."""
-        try:
-            content = b"" if self.file is None else gzip.decompress(self.file.read_bytes())
-            return msgspec.json.decode(content, type=list[Fit])
-        except (OSError, EOFError, zlib.error, msgspec.MsgspecError, UnicodeDecodeError):
-            return []
-
-
-def _digest(pair: Pair) -> str:
-    """A hash of the tables, the schema and the relation, so that an edited pair has own files."""
-    digest = hashlib.sha256(json.dumps(pair.schema.to_dict(), default=str).encode())
-    digest.update(f"{pair.relation} {pair.unit}".encode())
-    for table in pair.tables:
-        digest.update(str(dict(table.dtypes)).encode())
-        digest.update(table.to_csv(index=False).encode())
-    return digest.hexdigest()[:12]
-
-
 def run_all(
     setup: Setup,
     pairs: Sequence[Pair],
@@ -230,32 +188,50 @@ def run_all(
     *,
     jobs: int = 1,
     folder: Path | None = None,
+    identity: str = "",
     progress: Progress = silent,
 ) -> dict[tuple[int, int], list[Fit]]:
     """All runs, by number of the pair and side, in order of their index."""
-    chunks = []
+    places, chunks = [], []
     for i, pair in enumerate(pairs):
-        stem = None if folder is None else folder / f"{pair.name}-{_digest(pair)}"
+        stem = None if folder is None else _stem(folder, identity, setup, pair)
         for start in range(0, CHUNK if isinstance(pair, Questions) else runs, CHUNK):
-            stop = min(start + CHUNK, runs)
             for side in (0, 1):
-                file = stem and stem.with_name(f"{stem.name}-{side}-{start:06d}-{stop:06d}.json.gz")
-                chunks.append(Chunk(i, pair, side, start, stop, file))
-    found = {chunk.place: chunk.read() for chunk in chunks}
-    left = [chunk for chunk in chunks if not found[chunk.place]]
-    total = sum(chunk.stop - chunk.start for chunk in chunks)
-
-    def tell() -> None:
-        done = sum(map(len, found.values()))
-        progress(f"{done:,} of {total:,} fits", done / total)
-
-    tell()
-    work = (delayed(chunk.run)(setup) for chunk in left)
-    workers = min(jobs, max(len(left), 1))
-    for place, fits in Parallel(n_jobs=workers, return_as="generator_unordered")(work):
-        found[place] = fits
-        tell()
-    result: dict[tuple[int, int], list[Fit]] = {}
-    for place, side, start in sorted(found):
-        result.setdefault((place, side), []).extend(found[place, side, start])
+                some = range(start, min(start + CHUNK, runs))
+                file = stem and stem.with_name(f"{stem.name}-{side}-{start:06d}-{some.stop:06d}.gz")
+                places.append((i, side))
+                chunks.append(delayed(_chunk)(setup, pair, side, some, file))
+    total = sum(len(some) for _, (*_, some, _), _ in chunks)
+    result: dict[tuple[int, int], list[Fit]] = {place: [] for place in places}
+    done = Parallel(n_jobs=min(jobs, len(chunks)), return_as="generator")(chunks)
+    progress(f"0 of {total:,} fits", 0.0)
+    for place, fits in zip(places, done, strict=True):
+        result[place] += fits
+        count = sum(map(len, result.values()))
+        progress(f"{count:,} of {total:,} fits", count / total)
     return result
+
+
+def _chunk(setup: Setup, pair: Pair, side: int, some: range, file: Path | None) -> list[Fit]:
+    """The runs of a file that can be read, or else new ones, which are stored in it."""
+    with suppress(OSError, EOFError, zlib.error, msgspec.MsgspecError, UnicodeDecodeError):
+        if file is not None:
+            return msgspec.json.decode(gzip.decompress(file.read_bytes()), type=list[Fit])
+    fits = [run_once(setup, pair, side, setup.state(pair, side, index)) for index in some]
+    if file is not None:
+        with atomic_path(file) as partial:
+            partial.write_bytes(gzip.compress(msgspec.json.encode(fits), compresslevel=3))
+    return fits
+
+
+def _stem(folder: Path, identity: str, setup: Setup, pair: Pair) -> Path:
+    """How files of runs on a pair begin: by all that the runs depend on, an edited pair too."""
+    words = [identity, str(setup.seed), ",".join(sorted(setup.boxes)), str(setup.rows)]
+    words += [code_digest(), json.dumps(pair.schema.to_dict(), default=str), pair.relation]
+    words += [pair.unit, *(f"{dict(t.dtypes)}\n{t.to_csv(index=False)}" for t in pair.tables)]
+    digest = hashlib.sha256("\n".join(words).encode()).hexdigest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArtefactError(f"folder ({str(folder)!r}): {error.strerror}") from None
+    return folder / f"{pair.name}-{digest[:16]}"
