@@ -62,6 +62,7 @@ class Uniform(_Reference):
 
     name: ClassVar[str] = "uniform"
     exact_noise: ClassVar[bool] = True  # none at all
+    uses_rows: ClassVar[bool] = False
 
     def _fit(
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress

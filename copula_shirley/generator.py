@@ -101,6 +101,8 @@ class Generator(Settings, ABC):
     provable: ClassVar[bool] = True
     #: Whether unseeded noise is exact; the low bits of floating-point noise can betray a count.
     exact_noise: ClassVar[bool] = False
+    #: Whether a fit asks anything of the rows; one that does not has epsilon 0 without a budget.
+    uses_rows: ClassVar[bool] = True
     #: Who answers questions about the rows; audits put one in its place that also takes notes.
     curator_class: type[Curator] = Curator
     #: What the fit spent and what it used unprotected.
@@ -113,9 +115,9 @@ class Generator(Settings, ABC):
     on_unknown: Any
     random_state: Any
     #: The release ledger that every fit of this generator, and of its clones, must be reserved in.
-    _release_ledger: str | None = None
+    release_ledger: str | None = None
     #: Told by a reservation just before it fits; true for that one fit.
-    _reserved: bool = False
+    reserved: bool = False
     #: Whether a fit is under way.
     _busy: bool = False
     #: The table that was admitted last, its schema and ``on_unknown``; forgotten by the next fit.
@@ -366,8 +368,8 @@ class Generator(Settings, ABC):
         whatever object fits; and what was reserved for once, or is a clone of such a generator, is
         refused everywhere.
         """
-        ledger, reserved = self._release_ledger or RESERVING.get(), self._reserved
-        self._reserved = False
+        ledger, reserved = self.release_ledger or RESERVING.get(), self.reserved
+        self.reserved = False
         if ledger is not None and not reserved:
             raise BudgetError(
                 f"releases: this fit would not be counted in {ledger!r}; reserve for it and call "
@@ -378,7 +380,7 @@ class Generator(Settings, ABC):
     def __sklearn_clone__(self) -> Self:
         """An unfitted generator of the same settings, whose fits the same ledger must count."""
         twin = super().__sklearn_clone__()
-        twin._release_ledger = self._release_ledger
+        twin.release_ledger = self.release_ledger
         return twin
 
     # -- sample ------------------------------------------------------------------------

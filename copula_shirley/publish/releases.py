@@ -9,7 +9,7 @@ The rule
 - A reservation is written, under a lock, before rows are read. It counts from then on.
 - It is given back if the fit is refused before the table is handed to the generator: a missing
   file, a value outside the schema. Nothing was answered by then.
-- From then on it is kept, whatever happens: an error, a kill, a full disk. Some of the budget may
+- From then on it counts, whatever happens: an error, a kill, a full disk. Some of the budget may
   be spent, and some of it may have been seen.
 - When the fit is done, its true cost takes the place of the reservation.
 - Drawing from a saved model costs nothing, as often as one likes: it is post-processing.
@@ -18,10 +18,12 @@ Composition
 -----------
 Epsilons add up, and so do deltas (basic composition). If every entry is rho-zCDP (but for a small
 chance of failing, which counts as delta), rho adds up, and the sum means an epsilon at what the
-cap's delta leaves when the chances of failing are taken off (``accounting.epsilon_of``). Each of
+cap's delta leaves when the chances of failing are taken off (``zcdp.epsilon_of``). Each of
 the two is a proof about all releases together, so the smaller epsilon counts. The second is never
 much worse than the first and mostly far better: ten releases of epsilon 1 cost 10 by the first,
-about 3.2 by the second.
+about 3.2 by the second. A delta alone does not say that a fit is rho-zCDP, its ledger does: what
+counts in epsilon with a delta has no rho here. Without a delta rho is epsilon^2 / 2 (Bun and
+Steinke 2016, proposition 1.4).
 
 Both hold for costs that were fixed beforehand. For costs that somebody chose after looking at
 earlier releases, sums of epsilon and delta still hold (Rogers, Roth, Ullman and Vadhan 2016) and
@@ -37,15 +39,16 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
+import msgspec
 import pandas as pd
+from msgspec import Meta, Struct
 
 from copula_shirley.errors import ArtefactError, BudgetError, SettingError
 from copula_shirley.files.atomic import atomic_path, read_bytes
@@ -53,37 +56,41 @@ from copula_shirley.files.locks import locked
 from copula_shirley.files.plain_json import parse_json, sha256_of
 from copula_shirley.files.texts import one_line
 from copula_shirley.generator import RESERVING, Generator, Progress
-from copula_shirley.privacy.budget import NEIGHBOURS, Budget, Total
+from copula_shirley.privacy.budget import NEIGHBOURS, Budget, NeighbourName, Total
 from copula_shirley.privacy.ledger import ROUNDING, Ledger
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
 from copula_shirley.schema.schema import Schema
+from copula_shirley.settings import check_one_of
 
 FORMAT = 1
-UNITS = ("row", "person")
+Unit = Literal["row", "person"]
 HEAD = ("format", "cap", "neighbours", "unit", "made")
 #: Bytes of a ledger: each fit takes some 1,500.
 LARGEST_LEDGER = 2**24
-#: An epsilon, a delta or a rho; sums of larger numbers are none.
-LARGEST_COST = 1e100
+#: An epsilon, a delta or a rho of a file: sums of numbers above 1e100 are none.
+Amount = Annotated[float, Meta(ge=0, le=1e100)]
 RESERVED, BEGUN, RETURNED, SETTLED = "reserved", "begun", "given back", "settled"
+#: The state in which each kind of entry must find its release.
+BEFORE = {RESERVED: None, BEGUN: RESERVED, RETURNED: RESERVED, SETTLED: BEGUN}
 
 
 @dataclass(frozen=True)
 class Cost:
     """What one release costs; rho and the chance of failing where it is zCDP."""
 
-    epsilon: float
-    delta: float = 0.0
-    rho: float | None = None
-    failing: float = 0.0
-
-    def __post_init__(self) -> None:
-        for value in (self.epsilon, self.delta, self.rho, self.failing):
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (number and 0 <= value <= LARGEST_COST):
-                raise SettingError(f"cost ({value!r}) must be a number from 0 to {LARGEST_COST:g}")
+    epsilon: Amount
+    delta: Amount = 0.0
+    rho: Amount | None = None
+    failing: Amount = 0.0
 
     __str__ = Budget.__str__
+
+    @classmethod
+    def of(cls, total: Budget | Total, zcdp: bool, rho: float, failing: float) -> Self:
+        """The cost of a fit whose ledger counts in rho, or (``zcdp`` false) in epsilon."""
+        if total.delta == 0:
+            return cls(total.epsilon, 0.0, total.epsilon**2 / 2)
+        return cls(total.epsilon, total.delta, rho if zcdp else None, failing)
 
 
 def total_of(costs: Sequence[Cost], cap: Budget) -> Total:
@@ -109,7 +116,7 @@ def total_of(costs: Sequence[Cost], cap: Budget) -> Total:
     return basic
 
 
-def _within(total: Total, cap: Budget) -> bool:
+def _within(total: Total, cap: Budget | Cost) -> bool:
     slack = 1 + ROUNDING
     return total.epsilon <= cap.epsilon * slack and total.delta <= cap.delta * slack
 
@@ -126,6 +133,82 @@ class Release:
     cost: Cost
 
 
+# -- the file ------------------------------------------------------------------------
+
+
+class _Entry(Struct, forbid_unknown_fields=True):
+    """Of a reservation all of it, of a settlement its cost, of the others neither."""
+
+    kind: Literal["reserved", "begun", "given back", "settled"]
+    number: int
+    time: str
+    digest: str = ""
+    epsilon: Amount = 0.0
+    delta: Amount = 0.0
+    rho: Amount | None = None
+    failing: Amount = 0.0
+    generator: str = ""
+    what: str = ""
+    settings_sha256: str = ""
+    schema_sha256: str = ""
+    person: str | None = None
+
+
+class _Content(Struct, forbid_unknown_fields=True):
+    format: int
+    cap: Budget
+    neighbours: NeighbourName
+    unit: Unit
+    made: str
+    entries: list[_Entry]
+    digest: str
+
+
+def _releases(entries: Sequence[_Entry]) -> list[Release]:
+    """The releases as they stand after all entries; a KeyError if one cannot follow another."""
+    found: dict[int, Release] = {}
+    for entry in entries:
+        cost = Cost(entry.epsilon, entry.delta, entry.rho, entry.failing)
+        old = found.get(entry.number)
+        if BEFORE[entry.kind] != (old and old.state):
+            raise KeyError(entry.kind)
+        if old is None:
+            if entry.number != len(found) + 1:
+                raise KeyError(entry.number)
+            old = Release(entry.number, entry.time, entry.generator, entry.what, RESERVED, cost)
+        cost = {BEGUN: old.cost, RETURNED: Cost(0.0, 0.0, 0.0)}.get(entry.kind, cost)
+        found[entry.number] = replace(old, state=entry.kind, cost=cost)
+    return list(found.values())
+
+
+def _chain(content: dict[str, Any]) -> list[str]:
+    """Digests of the head and of each entry, each with the one before."""
+    chain = [sha256_of({name: content[name] for name in HEAD})]
+    for entry in content["entries"]:
+        own = {name: value for name, value in entry.items() if name != "digest"}
+        chain.append(sha256_of([chain[-1], own]))
+    return chain
+
+
+class _NotAloneError(ArtefactError):
+    """Somebody else changes the ledger, too: its lock file was removed meanwhile."""
+
+
+def _write(path: Path, content: dict[str, Any], alone: Callable[[], bool]) -> None:
+    """Write the ledger, if this process is still ``alone`` just before it takes its place."""
+    with atomic_path(path) as partial:
+        partial.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", "utf-8")
+        if not alone():
+            raise _NotAloneError(f"{str(path)!r} is changed by another process, too; try again")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+# -- the ledger ----------------------------------------------------------------------
+
+
 class ReleaseLedger:
     """What was published from the same data; a file that only grows.
 
@@ -138,13 +221,16 @@ class ReleaseLedger:
     (Total(epsilon=0.0, delta=0.0, rho=0.0), Budget(epsilon=3.0, delta=1e-08))
     """
 
-    def __init__(self, path: str | Path, content: dict[str, Any]) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Path, content: dict[str, Any]) -> None:
+        self.path = path
+        self._take(content)
+
+    def _take(self, content: dict[str, Any]) -> None:
+        known = msgspec.convert(content, _Content)
+        self.cap, self.neighbours, self.unit = known.cap, known.neighbours, known.unit
+        self.releases = _releases(known.entries)
+        self._people = {entry.person for entry in known.entries if entry.kind == RESERVED}
         self._content = content
-        self.cap = Budget(**content["cap"])
-        self.neighbours: str = content["neighbours"]
-        self.unit: str = content["unit"]
-        self.releases = _releases(content["entries"])
 
     @classmethod
     def new(
@@ -152,24 +238,14 @@ class ReleaseLedger:
         path: str | Path,
         cap: Budget,
         *,
-        neighbours: str = "add-remove",
-        unit: str = "row",
+        neighbours: NeighbourName = "add-remove",
+        unit: Unit = "row",
     ) -> Self:
         """Start a ledger; a file that is there already is never replaced."""
-        for name, value, allowed in (
-            ("neighbours", neighbours, NEIGHBOURS),
-            ("unit", unit, UNITS),
-        ):
-            if value not in allowed:
-                raise SettingError(f"{name} ({value!r}) must be one of {', '.join(allowed)}")
-        content: dict[str, Any] = {
-            "format": FORMAT,
-            "cap": asdict(cap),
-            "neighbours": neighbours,
-            "unit": unit,
-            "made": _now(),
-            "entries": [],
-        }
+        check_one_of("neighbours", neighbours, NEIGHBOURS)
+        check_one_of("unit", unit, get_args(Unit))
+        head = (FORMAT, asdict(cap), neighbours, unit, _now())
+        content: dict[str, Any] = {**dict(zip(HEAD, head, strict=True)), "entries": []}
         content["digest"] = _chain(content)[-1]
         place = Path(path).resolve()  # a link would have a lock and a ledger of its own
         with locked(place) as still_held:
@@ -181,8 +257,29 @@ class ReleaseLedger:
     @classmethod
     def open(cls, path: str | Path) -> Self:
         """Read a ledger, or refuse a file that is none, or that was edited."""
-        place = Path(path).resolve()
-        return cls(place, _read(place))
+        path = Path(path).resolve()
+        where = repr(str(path))
+        if not path.exists():
+            raise ArtefactError(f"{where} does not exist; start it with 'shirley releases new'")
+        raw = read_bytes(path, LARGEST_LEDGER, ArtefactError, "release ledger")
+        if path.stat().st_nlink > 1:
+            raise ArtefactError(
+                f"{where} must have one name only: it is linked, and each name would count alone"
+            )
+        try:
+            content = parse_json(raw)
+            if isinstance(content, dict) and content.get("format", FORMAT) != FORMAT:
+                raise ArtefactError(f"it has format {content['format']!r}, this version knows 1")
+            ledger = cls(path, content)
+        except (ValueError, KeyError, RecursionError, msgspec.ValidationError) as error:
+            raise ArtefactError(f"{where} is no release ledger: {error}") from None
+        chain = _chain(content)
+        for number, (entry, digest) in enumerate(zip(content["entries"], chain[1:], strict=True)):
+            if entry.get("digest") != digest:
+                raise ArtefactError(f"{where} was edited or damaged at entry {number + 1}")
+        if content["digest"] != chain[-1]:
+            raise ArtefactError(f"{where} was edited or damaged: its digest does not fit")
+        return ledger
 
     @property
     def total(self) -> Total:
@@ -196,41 +293,40 @@ class ReleaseLedger:
         file that will be published.
         """
         cost = self._price(generator, schema)
+        settings = {k: v for k, v in generator.get_params().items() if k != "random_state"}
         entry = {
             "kind": RESERVED,
             "generator": generator.name,
             "what": one_line(what),
             **asdict(cost),
-            "settings_sha256": sha256_of(
-                {k: v for k, v in generator.get_params().items() if k != "random_state"}
-            ),
+            "settings_sha256": sha256_of(settings),
             "schema_sha256": sha256_of(schema.to_dict()),
             "person": schema.person,
         }
-        number = self._append(entry, cost)
-        return Reservation(self, number, cost, generator, schema)
+        return Reservation(self, self._append(entry, cost), cost, generator, schema)
 
     def _price(self, generator: Generator, schema: Schema) -> Cost:
         """The most that a fit can cost by its settings; no row is needed."""
-        name = generator.name
         if not isinstance(schema, Schema):
             raise SettingError("schema (None) must be a Schema: without one nothing is proved")
         generator.check_settings(schema)
-        why = generator.unproved(schema)
-        if not generator.publishable:
-            why.append("it holds the rows themselves")
-        if not generator.exact_noise:
-            why.append(
-                "its noise is of floating point, whose low bits can betray a count: it is for "
-                "comparison and not for release; use 'private-vine'"
-            )
-        if generator.random_state is not None:
-            why.append("the fit is seeded (for experiments, not for release); leave the seed out")
         opened = generator.open_ledger(schema)
-        if not why and (opened.budget is None or opened.unprotected):
-            why.append("it has no budget or leaves rows unprotected")
-        if why or opened.budget is None:
-            raise BudgetError(f"releases: nothing is proved of this fit of {name!r}: {why[0]}")
+        faults = {
+            "it holds the rows themselves": not generator.publishable,
+            "its noise is of floating point, whose low bits can betray a count: it is for "
+            "comparison and not for release; use 'private-vine'": not generator.exact_noise,
+            "the fit is seeded (for experiments, not for release); leave the seed out": (
+                generator.random_state is not None
+            ),
+            "it has no budget or leaves rows unprotected": bool(opened.unprotected)
+            or (opened.budget is None and generator.uses_rows),
+        }
+        if why := generator.unproved(schema) + [text for text, found in faults.items() if found]:
+            raise BudgetError(
+                f"releases: nothing is proved of this fit of {generator.name!r}: {why[0]}"
+            )
+        if opened.budget is None:  # epsilon 0, whoever the neighbours are
+            return Cost(0.0, 0.0, 0.0)
         for setting in ("neighbours", "unit"):
             mine, its = getattr(self, setting), getattr(opened, setting)
             if mine != its:
@@ -238,47 +334,50 @@ class ReleaseLedger:
                     f"releases: {setting} ({its!r}) of the fit must be {mine!r} as in "
                     f"{str(self.path)!r}; guarantees of different kinds do not add up"
                 )
-        epsilon, delta = opened.budget.epsilon, opened.budget.delta
-        if delta == 0:  # Bun and Steinke 2016, proposition 1.4
-            return Cost(epsilon, 0.0, epsilon**2 / 2)
+        budget = opened.budget
         # what fails with a small chance is part of delta, so this rho is not too small
-        failing = generator.failure_probability(schema)
-        return Cost(epsilon, delta, rho_of(epsilon, delta), failing)
+        rho = rho_of(budget.epsilon, budget.delta) if opened.zcdp else 0.0
+        return Cost.of(budget, opened.zcdp, rho, generator.failure_probability(schema))
 
     def _append(self, entry: dict[str, Any], cost: Cost | None = None) -> int:
         """Add an entry under the lock; with a cost, refuse what passes the cap."""
         while True:
-            with suppress(_NotAloneError):
-                return self._append_once(entry, cost)
+            with suppress(_NotAloneError), locked(self.path) as still_held:
+                fresh = type(self).open(self.path)
+                content, before = fresh._content, fresh._content["digest"]
+                if cost is not None:
+                    fresh._check_room(cost, entry["person"])
+                    entry = {**entry, "number": len(fresh.releases) + 1}
+                content["entries"].append({**entry, "time": _now()})
+                try:
+                    fresh._take(content)
+                except KeyError:  # before it is written: an unreadable ledger protects nobody
+                    raise SettingError(
+                        f"releases: reservation {entry['number']} has ended or its fit has begun; "
+                        "reserve again for another fit"
+                    ) from None
+                content["entries"][-1]["digest"] = content["digest"] = _chain(content)[-1]
 
-    def _append_once(self, entry: dict[str, Any], cost: Cost | None) -> int:
-        with locked(self.path) as still_held:
-            fresh = type(self).open(self.path)
-            content, before = fresh._content, fresh._content["digest"]
-            if cost is not None:
-                fresh._check_cap(cost)
-                entry = {**entry, "number": len(fresh.releases) + 1}
-                _check_person(entry, content["entries"])
-            content["entries"].append({**entry, "time": _now()})
-            try:
-                _releases(content["entries"])
-            except KeyError:  # before it is written: a ledger that cannot be read protects nobody
-                raise SettingError(
-                    f"releases: reservation {entry['number']} has ended or its fit has begun; "
-                    "reserve again for another fit"
-                ) from None
-            content["entries"][-1]["digest"] = content["digest"] = _chain(content)[-1]
-            same = lambda: still_held() and _read(self.path)["digest"] == before  # noqa: E731
-            _write(self.path, content, same)
-        self.__init__(self.path, content)  # type: ignore[misc]
-        return int(entry["number"])
+                def alone() -> bool:
+                    own = type(self).open(self.path)._content["digest"]
+                    return still_held() and own == before  # noqa: B023
 
-    def _check_cap(self, cost: Cost) -> None:
+                _write(self.path, content, alone)
+                self._take(content)
+                return int(entry["number"])
+
+    def _check_room(self, cost: Cost, person: str | None) -> None:
+        """Refuse what passes the cap; and other people: a sum of patients is none of doctors."""
         after = total_of([*(release.cost for release in self.releases), cost], self.cap)
         if not _within(after, self.cap):
             raise BudgetError(
                 f"releases: {self.total} is published or reserved; this fit of {cost} would bring "
                 f"the total to {after}, above the cap of {self.cap} in {str(self.path)!r}"
+            )
+        if others := self._people - {person}:
+            raise BudgetError(
+                f"releases: person column ({person!r}) must be {others.pop()!r} as in the "
+                "releases so far; guarantees of different people do not add up"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -304,7 +403,7 @@ class Reservation:
         self._generator = generator
         self._schema = schema
         self._begun = False
-        generator._release_ledger = str(ledger.path)
+        generator.release_ledger = str(ledger.path)
 
     def __enter__(self) -> Self:
         self._token = RESERVING.set(str(self._ledger.path))
@@ -324,124 +423,20 @@ class Reservation:
             )
         self._begun = True  # before it is written: a failure to write gives nothing back
         self._ledger._append({"kind": BEGUN, "number": self._number})
-        self._generator._reserved = True
+        self._generator.reserved = True
         model = self._generator.fit(table, self._schema, progress=progress)
         self._settle(model.ledger_)
         return model
 
     def _settle(self, ledger: Ledger) -> None:
         exact = ledger.noise is not None and ledger.noise.for_release
-        if ledger.proved is None or (ledger.spends and not exact):
-            raise BudgetError("releases: the fit proves nothing after all; do not publish it")
         spent = ledger.proved
-        rho = None if self.cost.rho is None else spent.rho
-        if spent.delta == 0:
-            rho = spent.epsilon**2 / 2
-        cost = Cost(spent.epsilon, spent.delta, rho, ledger.failure_probability)
+        if spent is None or (ledger.spends and not exact):
+            raise BudgetError("releases: the fit proves nothing after all; do not publish it")
+        cost = Cost.of(spent, ledger.zcdp, spent.rho, ledger.failure_probability)
         self._ledger._append({"kind": SETTLED, "number": self._number, **asdict(cost)})
-        if not _within(spent, Budget(self.cost.epsilon, self.cost.delta)):
+        if not _within(spent, self.cost):
             raise BudgetError(
                 f"releases: the fit cost {spent}, more than the {self.cost} that was reserved; do "
                 "not publish it"
             )
-
-
-def _check_person(entry: dict[str, Any], entries: Sequence[dict[str, Any]]) -> None:
-    """Refuse a person of another column: a patient's sum says nothing about a doctor's."""
-    known = {e.get("person") for e in entries if e["kind"] == RESERVED}
-    if known - {entry["person"]}:
-        raise BudgetError(
-            f"releases: person column ({entry['person']!r}) must be {known.pop()!r} as in the "
-            "releases so far; guarantees of different people do not add up"
-        )
-
-
-# -- the file ------------------------------------------------------------------------
-
-
-def _releases(entries: Sequence[dict[str, Any]]) -> list[Release]:
-    """The releases as they stand after all entries."""
-    found: dict[int, Release] = {}
-    for entry in entries:
-        kind, number = entry["kind"], entry["number"]
-        if kind == RESERVED:
-            if number != len(found) + 1:
-                raise KeyError(number)
-            time, name, what = (str(entry[key]) for key in ("time", "generator", "what"))
-            found[number] = Release(number, time, name, what, RESERVED, _cost(entry))
-            continue
-        old = found[number]
-        allowed = {BEGUN: (RESERVED,), RETURNED: (RESERVED,), SETTLED: (BEGUN,)}[kind]
-        if old.state not in allowed:
-            raise KeyError(kind)
-        cost = {RETURNED: Cost(0.0, 0.0, 0.0), BEGUN: old.cost}.get(kind) or _cost(entry)
-        found[number] = Release(number, old.time, old.generator, old.what, kind, cost)
-    return list(found.values())
-
-
-def _cost(entry: dict[str, Any]) -> Cost:
-    return Cost(*(entry[name] for name in ("epsilon", "delta", "rho", "failing")))
-
-
-def _chain(content: dict[str, Any]) -> list[str]:
-    """Digests of the head and of each entry, each with the one before."""
-    chain = [sha256_of({name: content[name] for name in HEAD})]
-    for entry in content["entries"]:
-        own = {name: value for name, value in entry.items() if name != "digest"}
-        chain.append(sha256_of([chain[-1], own]))
-    return chain
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """The content of a ledger file whose entries are whole and make sense together."""
-    where = repr(str(path))
-    if not path.exists():
-        raise ArtefactError(f"{where} does not exist; start it with 'shirley releases new'")
-    raw = read_bytes(path, LARGEST_LEDGER, ArtefactError, "release ledger")
-    if path.stat().st_nlink > 1:
-        raise ArtefactError(
-            f"{where} must have one name only: it is linked, and each name would count alone"
-        )
-    try:
-        content: dict[str, Any] = parse_json(raw)
-    except ArtefactError as error:
-        raise ArtefactError(f"{where} is no release ledger: {error}") from None
-    except (ValueError, RecursionError):
-        raise ArtefactError(f"{where} is no release ledger: it is not JSON") from None
-    try:
-        if content["format"] != FORMAT:
-            raise ArtefactError(f"{where} has format {content['format']!r}, this version knows 1")
-        if set(content) != {*HEAD, "entries", "digest"} or type(content["entries"]) is not list:
-            raise KeyError("entries")
-        head, *chain = _chain(content)
-        for number, (entry, digest) in enumerate(zip(content["entries"], chain, strict=True)):
-            if entry["digest"] != digest:
-                raise ArtefactError(f"{where} was edited or damaged at entry {number + 1}")
-        if content["digest"] != [head, *chain][-1]:
-            raise ArtefactError(f"{where} was edited or damaged: its digest does not fit")
-        if content["neighbours"] not in NEIGHBOURS or content["unit"] not in UNITS:
-            raise KeyError("unit")
-        ReleaseLedger(path, content)
-    except ArtefactError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise ArtefactError(f"{where} is no release ledger of this project") from None
-    return content
-
-
-class _NotAloneError(ArtefactError):
-    """Somebody else changes the ledger, too: its lock file was removed meanwhile."""
-
-
-def _write(path: Path, content: dict[str, Any], alone: Callable[[], bool]) -> None:
-    """Write the ledger, if this process is still ``alone`` just before it takes its place."""
-    with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as file:
-        file.write(json.dumps(content, indent=1, allow_nan=False) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-        if not alone():
-            raise _NotAloneError(f"{str(path)!r} is changed by another process, too; try again")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
