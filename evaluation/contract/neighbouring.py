@@ -45,10 +45,6 @@ class Pair:
     far: bool = False
     error: Exception | None = None
 
-    @property
-    def ledger(self) -> Any:
-        return self.one.ledger_
-
 
 def replay_alike(subject: Subject) -> None:
     """Tables differ in nothing but noisy answers: told the same ones, all else is the same."""
@@ -64,8 +60,7 @@ def pairs(subject: Subject) -> list[Pair]:
     subject.need("seed")
     subject.drawing()
     relation = subject.recorded()[0].ledger_.neighbours
-    found: list[Pair] = subject.once("pairs", lambda: list(_all_pairs(subject, relation)))
-    return found
+    return subject.once("pairs", lambda: list(_all_pairs(subject, relation)))
 
 
 def _all_pairs(subject: Subject, relation: str) -> Iterator[Pair]:
@@ -74,16 +69,23 @@ def _all_pairs(subject: Subject, relation: str) -> Iterator[Pair]:
         near = neighbours(case, relation)
         for what, other in near.items():
             yield _pair(subject, f"{what}{label}", 1, start, other)
-        far = _pair(subject, f"all rows are others{label}", 1, start, far_table(case, relation))
-        yield replace(far, far=True)
+        far = far_table(case, relation)
+        yield _pair(subject, f"all rows are others{label}", 1, start, far, far=True)
         # and the other way round: the odd table is the one that was recorded
         odd, other = list(near.items())[-1]
         back = subject.recorded(2, other, f"backwards {label}")
         yield _pair(subject, f"it was recorded that {odd}{label}", 2, back, case)
 
 
-def _pair(subject: Subject, what: str, seed: int, start: tuple[Any, Recording], case: Case) -> Pair:
-    pair = Pair(what, *start, None, Recording())
+def _pair(
+    subject: Subject,
+    what: str,
+    seed: int,
+    start: tuple[Any, Recording],
+    case: Case,
+    far: bool = False,
+) -> Pair:
+    pair = Pair(what, *start, None, Recording(), far)
     try:
         pair.other, pair.again = subject.replayed(seed, case, pair.record)
     except ReplayError as departure:
@@ -104,7 +106,7 @@ def read_alike(subject: Subject) -> None:
             if isinstance(pair.error, SchemaError):
                 continue  # refused, so nothing was read
             # what one row changes beyond itself shows in counts, of which the noise hides one row
-            found = difference(pair, subject) or excess(pair.record, pair.again, pair.ledger)
+            found = difference(pair, subject) or excess(pair.record, pair.again, pair.one.ledger_)
             if found:
                 excuse(ledger, f"when a row with {what} comes through a {through}, {found}")
 

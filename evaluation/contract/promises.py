@@ -151,7 +151,7 @@ def cost_charged(subject: Subject) -> None:
     subject.spending()
     near = [pair for pair in pairs(subject) if not pair.far and not pair.again.departure]
     for pair in near:
-        too_much = excess(pair.record, pair.again, pair.ledger)
+        too_much = excess(pair.record, pair.again, pair.one.ledger_)
         if too_much:
             raise Broken(f"when {pair.what}: {too_much}")
     if not near:

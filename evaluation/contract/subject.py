@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 from sklearn.base import clone
@@ -21,6 +21,7 @@ from copula_shirley.measure.watched import recorded, replayed
 from copula_shirley.privacy.recording import Recording
 from copula_shirley.schema.schema import Schema
 
+T = TypeVar("T")
 HINT = (
     "ask about the rows through copula_shirley.Generator.curator_class, which charges a "
     "copula_shirley.Ledger in ledger_"
@@ -88,10 +89,11 @@ class Subject:
             with suppress(NotApplicable):
                 yield " (people with several rows)", self.people
 
-    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
         if key not in self._made:
             self._made[key] = make()
-        return self._made[key]
+        found: T = self._made[key]
+        return found
 
     def make(self, **overrides: Any) -> Any:
         wanted = {**self._settings, **overrides}
@@ -160,8 +162,7 @@ class Subject:
             with recorded(model) as record:
                 return self.fit_case(model, case), record
 
-        found: tuple[Any, Recording] = self.once((seed, "recorded", what), fit)
-        return found
+        return self.once((seed, "recorded", what), fit)
 
     def replayed(self, seed: int | None, case: Case, record: Recording) -> tuple[Any, Recording]:
         """A generator that was fitted to other rows and told the answers of a recording."""
@@ -184,13 +185,10 @@ class Subject:
     def bad_attempts(self) -> list[tuple[Bad, Attempt]]:
         """Fits to tables that do not fit the schema; made once."""
         strict = {"on_unknown": "refuse"} if self.has_setting("on_unknown") else {}
-        found: list[tuple[Bad, Attempt]] = self.once(
-            "bad",
-            lambda: [
-                (bad, self.attempt(self.make(**strict), bad.table)) for bad in bad_tables(self.case)
-            ],
+        tables = bad_tables(self.case)
+        return self.once(
+            "bad", lambda: [(bad, self.attempt(self.make(**strict), bad.table)) for bad in tables]
         )
-        return found
 
     def sample(self, model: Any, n: int = DRAWN, seed: int | None = None) -> pd.DataFrame:
         drawn = model.sample(n, **({} if seed is None else {"random_state": seed}))
