@@ -12,12 +12,12 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pooch
@@ -29,42 +29,56 @@ from copula_shirley.schema.schema import Schema
 #: Environment variable that names the folder with the user's data files.
 FOLDER_VARIABLE = "COPULA_SHIRLEY_DATA"
 
-Entry = Mapping[str, Any]
-
 
 class DatasetError(ShirleyError):
     """A data set is unknown, absent, or not the one that ``datasets.yaml`` describes."""
 
 
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What ``datasets.yaml`` says of a data set; its head explains each key."""
+
+    title: str
+    description: str
+    source: str
+    address: str | None
+    obtain: str
+    file: str | None
+    sha256: str | None
+    licence: str
+    tasks: dict[str, str]
+    columns: dict[str, Any]
+    person: dict[str, Any] | None = None
+    package: str = ""
+    inside: str = ""
+    recipe: dict[str, int] | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The declared public domain."""
+        person = {} if self.person is None else {"person": self.person}
+        return Schema.from_dict({**person, "columns": self.columns})
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table with its public schema and its tasks.
+    """A table with its public schema, and the target column of each of its tasks.
 
-    Parameters
-    ----------
-    table : DataFrame
-        The schema's columns in their order, then the person column if there is one.
-    schema : Schema
-        The declared public domain; the table fits it.
-    tasks : dict
-        Target column of each task: ``binary``, ``multiclass``, ``regression``.
-    person : str or None
-        The column that says whose row it is.
-    source, licence : str
-        Web page of the data and its terms.
-    origin : str
-        Where the rows came from on this machine.
+    The table has the schema's columns in their order, then the person column if there is one.
+    ``origin`` says where the rows came from on this machine.
     """
 
     name: str
     table: pd.DataFrame
     schema: Schema
     tasks: dict[str, str]
-    person: str | None = None
     origin: str = ""
-    title: str = ""
     source: str = ""
     licence: str = ""
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whose row it is."""
+        return self.schema.person
 
 
 def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Dataset:
@@ -83,17 +97,16 @@ def load_dataset(name: str = "randhie", path: str | Path | None = None) -> Datas
     if name not in entries:
         raise DatasetError(f"data set ({name!r}) must be one of {', '.join(sorted(entries))}")
     entry = entries[name]
-    schema = Schema.from_dict({key: entry[key] for key in ("person", "columns") if key in entry})
-    if "recipe" in entry:
-        if path is not None:
-            raise DatasetError(f"data set {name!r} is computed: path ({str(path)!r}) must be None")
-        table, origin = make_table(**entry["recipe"]), f"computed with {entry['recipe']}"
-    else:
+    schema = entry.schema
+    if entry.recipe is None:
         file = _find(name, entry, path)
         table, origin = _read(file, schema), str(file)
-    about = {key: entry[key] for key in ("title", "source", "licence")}
-    tasks = dict(entry["tasks"])
-    return Dataset(name, schema.validate(table), schema, tasks, schema.person, origin, **about)
+    elif path is None:
+        table, origin = make_table(**entry.recipe), f"computed with {entry.recipe}"
+    else:
+        raise DatasetError(f"data set {name!r} is computed: path ({str(path)!r}) must be None")
+    table = schema.validate(table)
+    return Dataset(name, table, schema, dict(entry.tasks), origin, entry.source, entry.licence)
 
 
 def list_datasets() -> dict[str, str]:
@@ -102,9 +115,9 @@ def list_datasets() -> dict[str, str]:
     Examples
     --------
     >>> sorted(list_datasets())
-    ['adult', 'compas', 'diabetes130', 'made', 'randhie', 'texas']
+    ['adult', 'bank', 'compas', 'credit', 'diabetes130', 'made', 'randhie', 'texas']
     """
-    return {name: entry["description"] for name, entry in catalogue().items()}
+    return {name: entry.description for name, entry in catalogue().items()}
 
 
 @cache
@@ -113,8 +126,7 @@ def catalogue() -> dict[str, Entry]:
     here = Path(__file__).resolve().parent
     for file in (here / "datasets.yaml", here.parent / "datasets.yaml"):
         if file.is_file():
-            entries: dict[str, Entry] = load_yaml(file.read_text(encoding="utf-8"))
-            return entries
+            return msgspec.convert(load_yaml(file.read_text(encoding="utf-8")), dict[str, Entry])
     raise DatasetError(f"datasets.yaml is neither in {here} nor in {here.parent}")
 
 
@@ -148,34 +160,36 @@ def data_folder() -> Path:
 def _find(name: str, entry: Entry, path: str | Path | None) -> Path:
     """The file of a data set, with the hash that it must have."""
     places = [Path(path).expanduser()] if path is not None else _places(entry)
-    expected, failure = entry["sha256"], ""
+    failure = ""
     for place in filter(Path.is_file, places):
-        found = expected and hashlib.sha256(place.read_bytes()).hexdigest()
-        if found != expected:  # no hash is given where each user's file differs
+        # no hash is given where each user's file differs
+        found = entry.sha256 and hashlib.sha256(place.read_bytes()).hexdigest()
+        if found != entry.sha256:
             raise DatasetError(
-                f"file {str(place)!r}: sha256 ({found}) must be {expected}, as datasets.yaml says"
+                f"file {str(place)!r}: sha256 ({found}) must be {entry.sha256}, as datasets.yaml "
+                "says"
             )
         return place
-    if path is None and entry["address"] is not None:
-        about = {"fname": entry["file"], "path": data_folder()}
+    if path is None and entry.address is not None:
+        known = f"sha256:{entry.sha256}"
         try:
-            return Path(pooch.retrieve(entry["address"], f"sha256:{expected}", **about))
+            return Path(pooch.retrieve(entry.address, known, entry.file, data_folder()))
         except (OSError, ValueError) as error:  # no connection, or another hash
-            failure = f"; the download from {entry['address']} failed: {error}"
+            failure = f"; the download from {entry.address} failed: {error}"
     raise DatasetError(
         f"data set {name!r} was not found; searched: {', '.join(map(str, places))}{failure}. "
-        f"{entry['obtain']} Source: {entry['source']}. "
+        f"{entry.obtain} Source: {entry.source}. "
         f"The data folder is {data_folder()} (set {FOLDER_VARIABLE} to change it)."
     )
 
 
 def _places(entry: Entry) -> list[Path]:
     """Where the file of a data set is looked for, in this order."""
-    places = [data_folder() / entry["file"], _shared_folder() / entry["file"]]
+    places = [folder / str(entry.file) for folder in (data_folder(), _shared_folder())]
     # inside an installed package, which is located without importing it
-    spec = importlib.util.find_spec(entry["package"]) if "package" in entry else None
+    spec = importlib.util.find_spec(entry.package) if entry.package else None
     if spec is not None and spec.origin is not None:
-        places.append(Path(spec.origin).parent / entry["inside"])
+        places.append(Path(spec.origin).parent / entry.inside)
     return places
 
 
@@ -185,7 +199,6 @@ def _shared_folder() -> Path:
 
 def _read(file: Path, schema: Schema) -> pd.DataFrame:
     """The described columns of a file; texts such as "?" and "None" stay what they are."""
-    wanted = [*schema.names, *([] if schema.person is None else [schema.person])]
     if file.suffix == ".parquet":
         table = pd.read_parquet(file)
     elif file.suffix == ".csv":
@@ -193,4 +206,4 @@ def _read(file: Path, schema: Schema) -> pd.DataFrame:
         table = pd.read_csv(file, dtype=codes, keep_default_na=False, na_values=[""])
     else:
         raise DatasetError(f"file {str(file)!r}: its name must end in .csv or .parquet")
-    return table[[column for column in wanted if column in table.columns]]
+    return table[[name for name in (*schema.names, schema.person) if name in table.columns]]

@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import product
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -39,8 +39,6 @@ Unit = Literal["person", "row"]
 Size = Literal["quick", "full"]
 #: Grids that ship with the project, by name.
 GRIDS = Path(__file__).parent / "grids"
-#: What YAML may say for a fit without noise; the thesis writes epsilon = 0 for it.
-OFF = ("off", "none", False, None)
 #: Runs of a grid, before those that an entry leaves out; each takes at least a second.
 MOST_RUNS = 1_000_000
 #: What msgspec says, in plain words.
@@ -55,21 +53,9 @@ WORDS = {
 }
 #: The metrics of a grid that names none.
 DEFAULT_METRICS = (
-    "ks",
-    "spearman_drift",
-    "tvd1",
-    "tvd2",
-    "tvd3",
-    "mcc_binary",
-    "mcc_multiclass",
-    "rmse",
-    "membership_hamming",
-    "membership_hamming_max",
-    "membership_hamming_all",
-    "validity",
+    *("ks", "spearman_drift", "tvd1", "tvd2", "tvd3", "mcc_binary", "mcc_multiclass", "rmse"),
+    *("membership_hamming", "membership_hamming_max", "membership_hamming_all", "validity"),
 )
-
-
 T = TypeVar("T")
 
 
@@ -112,8 +98,7 @@ class Run:
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> Run:
         """Take back what ``to_dict`` gave."""
-        known = {field.name for field in fields(cls)}
-        values = {name: value for name, value in entry.items() if name in known}
+        values = {field.name: entry[field.name] for field in fields(cls) if field.name in entry}
         values |= {"settings": frozen(entry["settings"]), "metrics": tuple(entry["metrics"])}
         return cls(**values)
 
@@ -127,15 +112,17 @@ class Run:
         return f"{readable}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     @property
+    def name(self) -> str:
+        """Generator and variant."""
+        return f"{self.generator} {self.variant}".strip()
+
+    @property
     def epsilon_text(self) -> str:
-        """Epsilon as people write it."""
         return "off" if self.epsilon is None else f"{self.epsilon:g}"
 
     def __str__(self) -> str:
-        name = f"{self.generator} {self.variant}".strip()
-        return f"{self.dataset} · {name} · epsilon {self.epsilon_text} · fold {self.fold}" + (
-            f" · seed {self.seed}" if self.seed else ""
-        )
+        words = (self.dataset, self.name, f"epsilon {self.epsilon_text}", f"fold {self.fold}")
+        return " · ".join([*words, *([f"seed {self.seed}"] if self.seed else [])])
 
     def rng(self, purpose: str) -> np.random.Generator:
         """A stream for one purpose.
@@ -152,7 +139,7 @@ class Run:
 
 
 def frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Settings that can be hashed, in the order of their names."""
+    """Settings that can be hashed, sorted by name."""
     return tuple((name, _frozen(settings[name])) for name in sorted(settings))
 
 
@@ -264,16 +251,17 @@ class Grid:
         return grid
 
     def _check(self) -> None:
-        own = [name for entry in self.generators.values() for name in entry.datasets or ()]
+        entries = self.generators.values()
+        sets = [*self.datasets, *(name for entry in entries for name in entry.datasets or ())]
         for key, values, known in (
-            ("datasets", (*self.datasets, *own), list_datasets()),
+            ("datasets", sets, list_datasets()),
             ("metrics", self.metrics, known_metrics()),
         ):
             for value in values:
                 if value not in known:
                     raise GridError(f"{key} ({value!r}) must be among {', '.join(sorted(known))}")
         for label, entry in self.generators.items():
-            if "epsilon" in entry.settings or "epsilon" in entry.vary:
+            if "epsilon" in {*entry.settings, *entry.vary}:
                 raise GridError(
                     f"generator {label!r}: epsilon is no setting here; name it in epsilons"
                 )
@@ -282,9 +270,8 @@ class Grid:
         for fold in self.only_folds or ():
             if fold >= self.folds:
                 raise GridError(f"only_folds ({fold}) must be below folds ({self.folds})")
-        folds = self.folds if self.only_folds is None else len(self.only_folds)
-        entries = self.generators.values()
         variants = sum(math.prod(map(len, entry.vary.values())) for entry in entries)
+        folds = self.folds if self.only_folds is None else len(self.only_folds)
         lists = (self.seeds, self.datasets, self._all_epsilons())
         runs = folds * variants * math.prod(map(len, lists))
         if runs > MOST_RUNS:
@@ -333,15 +320,16 @@ def converted(
     kind_of_error: type[ShirleyError] = GridError,
 ) -> T:
     """An object from what YAML says of it; an error names the key and its value."""
-    known = [*(field.name for field in fields(kind)), *also]  # type: ignore[arg-type]
-    for key in entry:
-        if key not in known:
-            raise kind_of_error(f"{what}key ({shown(key)}) must be one of {', '.join(known)}")
-    if "epsilons" in entry:
-        entry = {**entry, "epsilons": _epsilons(entry["epsilons"])}
-    for key, allowed in (("unit", get_args(Unit)), ("profile", get_args(Profile))):
-        if key in entry and entry[key] not in allowed:
-            raise kind_of_error(f"{key} ({shown(entry[key])}) must be {' or '.join(allowed)}")
+    hints = get_type_hints(kind)
+    for key, value in entry.items():
+        if key not in (*hints, *also):
+            known = ", ".join((*hints, *also))
+            raise kind_of_error(f"{what}key ({shown(key)}) must be one of {known}")
+        allowed = get_args(hints.get(key))
+        if get_origin(hints.get(key)) is Literal and value not in allowed:
+            raise kind_of_error(f"{what}{key} ({shown(value)}) must be {' or '.join(allowed)}")
+    if isinstance(entry.get("epsilons"), list):
+        entry = {**entry, "epsilons": list(map(_epsilon, entry["epsilons"]))}
     try:
         return msgspec.convert(entry, kind)
     except msgspec.ValidationError as error:
@@ -352,20 +340,15 @@ def converted(
         raise kind_of_error(f"{what}{key} ({shown(entry.get(key))}) {said}") from None
 
 
-def _epsilons(value: Any) -> Any:
-    if not isinstance(value, list):
-        return value
-    found: list[float | None] = []
-    for epsilon in value:
-        if any(epsilon is off for off in OFF) or epsilon in ("off", "none"):
-            found.append(None)
-            continue
-        try:
-            check_epsilon(epsilon)
-        except SettingError as error:
-            raise GridError(f"epsilons: {error}; 'off' is without noise") from None
-        found.append(float(epsilon))
-    return found
+def _epsilon(value: Any) -> float | None:
+    """An epsilon of YAML, or None for no noise, for which the thesis writes epsilon = 0."""
+    if value is None or value is False or value in ("off", "none"):
+        return None
+    try:
+        check_epsilon(value)
+    except SettingError as error:
+        raise GridError(f"epsilons: {error}; 'off' is without noise") from None
+    return float(value)
 
 
 def _word(value: Any) -> str:

@@ -51,8 +51,7 @@ from copula_shirley.evaluation.metrics.statistics import Numbers, ks_per_column,
 from copula_shirley.evaluation.result import pair
 from copula_shirley.experiments import Dataset, load_dataset
 from copula_shirley.experiments.folds import first_fold
-from copula_shirley.experiments.generators.environments import PeerError, environment
-from copula_shirley.experiments.generators.launch import launch
+from copula_shirley.experiments.generators.environments import PeerError, environment, launch
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
 

@@ -20,17 +20,6 @@ an adapter whose entry says ``private: false``. Its pins must have pandas and py
 from __future__ import annotations
 
 from copula_shirley.experiments.generators.environments import PeerError
-from copula_shirley.experiments.generators.peer import Peer
-from copula_shirley.experiments.generators.registry import find_entry, registry
+from copula_shirley.experiments.generators.peer import Peer, find_peer, known_peers
 
 __all__ = ["Peer", "PeerError", "find_peer", "known_peers"]
-
-
-def known_peers() -> dict[str, str]:
-    """Name and description of every peer that ships with the project."""
-    return {name: entry.description for name, entry in registry().items()}
-
-
-def find_peer(use: str) -> Peer:
-    """The peer of a name, or of a user's own ``adapter.py``."""
-    return Peer(find_entry(use))

@@ -15,8 +15,8 @@ def main() -> None:
     """Print what is known, or where each environment is."""
     names = sys.argv[1:]
     if not names:
-        for name, description in known_peers().items():
-            print(f"{name:<20} {description}")
+        for name, peer in known_peers().items():
+            print(f"{name:<20} {peer.description}")
     failed = False
     for name in known_peers() if names == ["all"] else names:
         try:

@@ -1,34 +1,42 @@
-"""Environments of their own: built once per set of pins, whole or not at all.
+"""Environments of their own, built once per set of pins, and scripts that are run in them.
 
 An environment is a venv in the cache, named after its requirements file and a hash of the pins and
-of the version of Python. A marker file is written when it is whole; one without a marker belongs to
-a build that was killed, and is built again. A lock keeps a second process waiting until the first
-has built; pip holds it too, so that it is free only when nobody writes any more.
+of the version of Python. It is built beside its place and moved there when it is whole, so that a
+build that is killed leaves nothing that anybody uses. A lock keeps a second process waiting.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import pooch
+from filelock import FileLock
 
 from copula_shirley.errors import ShirleyError
+from copula_shirley.experiments.run.apart import THREAD_VARIABLES
 
 CACHE = Path(pooch.os_cache("copula-shirley")) / "peers"
-#: Written last: an environment that has it is whole.
-MARKER = "whole"
-#: How much of a log stands in an error.
+#: How many letters of a log stand in an error.
 LOG_END = 1500
 #: Can this Python make an environment, and which version is it?
 PROBE = "import sys, ensurepip, venv; print('%d.%d' % sys.version_info[:2])"
+#: Variables that make another Python look into our packages.
+FOREIGN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")
+#: Variables that tell numerical libraries how many threads to take.
+THREADS = (
+    *THREAD_VARIABLES,
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
 
 
 class PeerError(ShirleyError):
@@ -42,27 +50,27 @@ def environment(requirements: Path, version: str, cache: Path | None = None) -> 
     pip installs these and looks for no others. ``version`` is that of Python, such as "3.11".
     """
     cache = CACHE if cache is None else cache
-    folder = cache / environment_name(requirements, version)
-    python = folder / "bin" / "python"
-    if (folder / MARKER).is_file():
-        return python
-    base = find_python(version)
-    if base is None:
-        raise PeerError(
-            f"{requirements.name} needs Python {version}: no python{version} on the PATH "
-            "can make an environment"
-        )
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PeerError(f"cache ({str(cache)!r}) cannot be made: {error.strerror}") from None
-    with open(folder.with_name(f"{folder.name}.lock"), "a", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / MARKER).is_file():  # nobody built it while we waited
-            shutil.rmtree(folder, ignore_errors=True)
-            build(base, folder, requirements, lock.fileno())
-            (folder / MARKER).touch()
-    return python
+    name = environment_name(requirements, version)
+    folder = cache / name
+    if not folder.exists():
+        base = find_python(version)
+        if base is None:
+            raise PeerError(
+                f"{requirements.name} needs Python {version}: no python{version} on the PATH "
+                "can make an environment"
+            )
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise PeerError(f"cache ({str(cache)!r}) cannot be made: {error.strerror}") from None
+        with FileLock(cache / f"{name}.lock"):
+            if not folder.exists():  # nobody built it while we waited
+                for rest in cache.glob(f".{name}.*"):  # of builds that were killed
+                    shutil.rmtree(rest, ignore_errors=True)
+                made = Path(tempfile.mkdtemp(dir=cache, prefix=f".{name}."))
+                build(base, made, requirements, cache / f"{name}.log")
+                made.rename(folder)
+    return folder / "bin" / "python"
 
 
 def environment_name(requirements: Path, version: str) -> str:
@@ -72,7 +80,7 @@ def environment_name(requirements: Path, version: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text in UTF-8"
         raise PeerError(f"requirements {str(requirements)!r} cannot be read: {reason}") from None
-    key = hashlib.sha256(f"{version}\n{pins}".encode()).hexdigest()[:12]
+    key = hashlib.sha256(f"whole\n{version}\n{pins}".encode()).hexdigest()[:12]
     return f"{requirements.stem}-{version}-{key}"
 
 
@@ -97,47 +105,56 @@ def _answer(python: str) -> str:
         return ""
 
 
-def build(base: str, folder: Path, requirements: Path, lock: int) -> None:
-    """Make a venv and install the pins and nothing else, with a log beside the folder."""
-    python, log = str(folder / "bin" / "python"), folder.with_name(f"{folder.name}.log")
-    pip = [python, "-m", "pip", "install", "--no-deps", "--no-input", "--disable-pip-version-check"]
+def build(base: str, folder: Path, requirements: Path, log: Path) -> None:
+    """Make a venv and install the pins and nothing else."""
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--no-deps", "--no-input"]
+    what = f"the environment of {requirements.name} could not be built (log: {log}):"
+    run_logged([base, "-m", "venv", str(folder)], log, f"{what} venv", clean_environment())
+    words = ["--disable-pip-version-check", "-r", str(requirements)]
+    run_logged([*pip, *words], log, f"{what} pip", clean_environment())
+
+
+def launch(python: Path, script: Path, folder: Path, threads: int, name: str) -> None:
+    """Run ``script FOLDER`` with a Python and wait; what it says goes to ``log`` in the folder.
+
+    What it leaves behind ends with the run (``experiments.run.apart``).
+    """
+    variables = {
+        **clean_environment(),
+        **dict.fromkeys(THREADS, str(threads)),
+        "TMPDIR": str(folder),  # goes with the folder, whatever happens to the peer
+        "MPLBACKEND": "Agg",
+        "PYTHONHASHSEED": "0",  # an order of sets must not change figures
+        "PYTHONNOUSERSITE": "1",
+        "PYTHONSAFEPATH": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    if threads == 1:  # JAX reads no other variable
+        variables["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    run_logged([str(python), str(script), str(folder)], folder / "log", name, variables)
+
+
+def run_logged(command: Sequence[str], log: Path, name: str, variables: Mapping[str, str]) -> None:
+    """Run a command in the folder of its log; a failure is an error with the end of the log."""
     with log.open("wb") as out:
-        for command in ([base, "-m", "venv", str(folder)], [*pip, "-r", str(requirements)]):
-            code = logged(command, out, env=clean_environment(), pass_fds=(lock,))
-            if code != 0:
-                raise PeerError(
-                    f"the environment of {requirements.name} could not be built: "
-                    f"{' '.join(command[1:4])} ended with {code}: {log_end(log)} "
-                    f"(the whole log: {log})"
-                )
-
-
-def logged(command: Sequence[str], out: BinaryIO, **options: Any) -> int:
-    """Run a command whose words go to a log; its exit code."""
-    try:
-        return subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            check=False,
-            **options,
-        ).returncode
-    except OSError as error:
-        raise PeerError(f"{command[0]} cannot be run: {error.strerror}") from None
+        try:
+            code = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                check=False,
+                cwd=log.parent,
+                env=variables,
+            ).returncode
+        except OSError as error:
+            raise PeerError(f"{command[0]} cannot be run: {error.strerror}") from None
+    if code != 0:
+        lines = map(str.strip, log.read_text(encoding="utf-8", errors="replace").splitlines())
+        end = " / ".join(filter(None, lines))[-LOG_END:] or "it said nothing"
+        raise PeerError(f"{name} ended with {code}: {end}")
 
 
 def clean_environment() -> dict[str, str]:
     """Our variables without those that make another Python look into our packages."""
-    foreign = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")
-    return {name: value for name, value in os.environ.items() if name not in foreign}
-
-
-def log_end(log: Path) -> str:
-    """The end of a log on one line."""
-    try:
-        text = log.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "no log"
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return " / ".join(lines)[-LOG_END:] or "it said nothing"
+    return {name: value for name, value in os.environ.items() if name not in FOREIGN}

@@ -8,17 +8,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec import structs
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.experiments import Dataset, DatasetError, datasets, list_datasets, load_dataset
-from copula_shirley.schema.schema import Schema
+from copula_shirley.experiments import Dataset, DatasetError, datasets, load_dataset
 
-NAMES = ("randhie", "adult", "compas", "diabetes130", "texas", "made")
 SHAPES = {  # rows, columns with the person column
     "randhie": (20_190, 19),
     "adult": (32_561, 14),
     "compas": (10_568, 13),
     "diabetes130": (101_766, 18),
+    "credit": (30_000, 24),
+    "bank": (45_211, 17),
     "made": (5_000, 6),
 }
 #: Table 5.2, row "reference": A-B, A-C, A-D, A-E, A-F, then A-F where A < 0 and where A > 0.
@@ -28,14 +29,9 @@ REFERENCE = np.array([0.9150, -0.9565, 0.2319, -0.1701, 0.4018, 0.7881, -0.1137]
 def load_or_skip(name: str) -> Dataset:
     """Load a data set without a download: a clone elsewhere may not have the file."""
     entry = datasets.catalogue()[name]
-    if "recipe" not in entry and not any(place.is_file() for place in datasets._places(entry)):
-        pytest.skip(f"{entry['file']} is not on this machine")
+    if entry.recipe is None and not any(place.is_file() for place in datasets._places(entry)):
+        pytest.skip(f"{entry.file} is not on this machine")
     return load_dataset(name)
-
-
-def schema_of(name: str) -> Schema:
-    entry = datasets.catalogue()[name]
-    return Schema.from_dict({key: entry[key] for key in ("person", "columns") if key in entry})
 
 
 @pytest.fixture
@@ -46,26 +42,26 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_entry_is_complete_and_its_schema_public_and_small(name: str) -> None:
-    entry, schema = datasets.catalogue()[name], schema_of(name)
-    assert set(list_datasets()) == set(NAMES)
-    assert len(list_datasets()[name]) > 50
-    assert all(entry[key] for key in ("title", "licence", "obtain"))
-    addresses = [entry["source"], *filter(None, [entry["address"]])]
+@pytest.mark.parametrize(("name", "entry"), datasets.catalogue().items())
+def test_an_entry_is_complete_and_its_schema_public_and_small(
+    name: str, entry: datasets.Entry
+) -> None:
+    assert len(entry.description) > 50
+    assert all((entry.title, entry.licence, entry.obtain))
+    addresses = [entry.source, *filter(None, [entry.address])]
     assert all(address.startswith("https://") for address in addresses)
     # no file; a file that is another one for each user
-    assert len(entry["sha256"] or "") == (0 if name in ("made", "texas") else 64)
+    assert len(entry.sha256 or "") == (0 if name in ("made", "texas") else 64)
+    schema = entry.schema
     assert max(column.size for column in schema) < 250
     assert schema.drafted == (("medical_specialty",) if name == "diabetes130" else ())
-    tasks = entry["tasks"]
     if name == "made":
-        assert tasks == {}
+        assert entry.tasks == {}
         return
-    binary, classes = schema[tasks["binary"]], schema[tasks["multiclass"]]
+    binary, classes = schema[entry.tasks["binary"]], schema[entry.tasks["multiclass"]]
     assert binary.size - binary.missing == 2
     assert classes.is_listed and classes.size - classes.missing > 2
-    assert schema[tasks["regression"]].is_number
+    assert schema[entry.tasks["regression"]].is_number
 
 
 @pytest.mark.parametrize(
@@ -75,10 +71,12 @@ def test_an_entry_is_complete_and_its_schema_public_and_small(name: str) -> None
         ("adult", "hours-per-week", (40,)),
         ("compas", "days_b_screening_arrest", (-1, 0)),
         ("randhie", "educdec", (12, 16)),
+        ("credit", "limit_bal", (50_000,)),
+        ("bank", "pdays", (-1,)),
     ],
 )
 def test_heaps_have_a_cell_of_their_own(name: str, column: str, heaps: tuple[int, ...]) -> None:
-    cells = schema_of(name)[column].domain.cells()
+    cells = datasets.catalogue()[name].schema[column].domain.cells()
     at = cells.index(np.array(heaps, dtype=float))
     np.testing.assert_array_equal(cells.first[at], heaps)
     np.testing.assert_array_equal(cells.last[at], heaps)
@@ -138,7 +136,7 @@ def test_the_made_set_has_the_correlations_of_table_5_2() -> None:
 
 
 def test_what_is_not_there_says_where_it_was_sought_and_how_to_obtain_it(nowhere: Path) -> None:
-    with pytest.raises(DatasetError, match=r"\('adlut'\) must be one of adult, compas"):
+    with pytest.raises(DatasetError, match=r"\('adlut'\) must be one of adult, bank"):
         load_dataset("adlut")
     with pytest.raises(DatasetError) as caught:
         load_dataset("diabetes130")
@@ -159,7 +157,7 @@ def test_another_hash_is_refused_with_both_hashes(nowhere: Path, named: bool) ->
     with pytest.raises(DatasetError) as caught:
         load_dataset("adult", file if named else None)
     found = hashlib.sha256(file.read_bytes()).hexdigest()
-    for part in (str(file), found, datasets.catalogue()["adult"]["sha256"]):
+    for part in (str(file), found, str(datasets.catalogue()["adult"].sha256)):
         assert part in str(caught.value)
 
 
@@ -168,7 +166,7 @@ def test_another_hash_is_refused_with_both_hashes(nowhere: Path, named: bool) ->
 
 def test_the_texas_extract_of_a_user(tmp_path: Path) -> None:
     row = {"RECORD_ID": "120130000001"}  # not described: dropped
-    for column in schema_of("texas"):
+    for column in datasets.catalogue()["texas"].schema:
         row[column.name] = column.categories[0] if column.categories else column.minimum
     row |= {"PUBLIC_HEALTH_REGION": "07", "PAT_AGE": "00"}
     file, frame = tmp_path / "mine.csv", pd.DataFrame([row, {**row, "RACE": ""}])
@@ -188,11 +186,8 @@ def test_the_texas_extract_of_a_user(tmp_path: Path) -> None:
 def test_a_download_goes_to_the_data_folder_or_is_one_clear_error(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = {
-        **datasets.catalogue()["compas"],
-        "obtain": "Ask for it.",
-        "address": "https://x.org/c",
-    }
+    compas = datasets.catalogue()["compas"]
+    entry = structs.replace(compas, obtain="Ask for it.", address="https://x.org/c")
     with monkeypatch.context() as patch:
 
         def offline(*_: object, **__: object) -> str:
@@ -205,8 +200,8 @@ def test_a_download_goes_to_the_data_folder_or_is_one_clear_error(
             datasets._find("compas", entry, None)
 
     def online(address: str, known_hash: str, fname: str, path: Path) -> str:
-        assert (address, known_hash) == ("https://x.org/c", f"sha256:{entry['sha256']}")
+        assert (address, known_hash) == ("https://x.org/c", f"sha256:{entry.sha256}")
         return str(path / fname)
 
     monkeypatch.setattr(datasets.pooch, "retrieve", online)
-    assert datasets._find("compas", entry, None) == nowhere / entry["file"]
+    assert datasets._find("compas", entry, None) == nowhere / str(entry.file)

@@ -23,13 +23,11 @@ from copula_shirley.experiments.folds import Fold
 from copula_shirley.experiments.generators import PeerError, environments, find_peer, known_peers
 from copula_shirley.experiments.generators.__main__ import main
 from copula_shirley.experiments.generators.environments import (
-    MARKER,
     environment,
     environment_name,
     find_python,
 )
-from copula_shirley.experiments.generators.peer import Peer, described
-from copula_shirley.experiments.generators.registry import THIS_PYTHON, entry_of, registry
+from copula_shirley.experiments.generators.peer import THIS_PYTHON, Peer, described
 from copula_shirley.experiments.run.execute import checked
 from copula_shirley.experiments.run.synthesis import Skip
 from copula_shirley.experiments.specs import Run
@@ -50,12 +48,18 @@ class Generator:
 """
 
 
+class Here(Peer):
+    """A peer that runs with this Python: no pip is needed."""
+
+    def prepare(self) -> Path:
+        return Path(sys.executable)
+
+
 def adapter(folder: Path, text: str = ECHO, **options: object) -> Peer:
-    """A peer of a text, which runs with this Python: no pip is needed."""
     (folder / "mine.py").write_text(textwrap.dedent(text), encoding="utf-8")
     (folder / "mine.txt").write_text("", encoding="utf-8")
     files = {"adapter": "mine.py", "requirements": "mine.txt"}
-    return Peer(entry_of("mine", {**files, **options}, folder), lambda _: Path(sys.executable))
+    return Here.of("mine", {**files, **options}, folder)
 
 
 def broken(where: str, line: str) -> str:
@@ -71,7 +75,7 @@ def fold(people: pd.DataFrame, people_schema: Schema) -> Fold:
 
 def test_every_peer_has_its_files_and_exact_pins() -> None:
     assert {"dpmm-mst", "dpmm-aim", "dpmm-privbayes", "datasynthesizer"} <= set(known_peers())
-    for name, entry in registry().items():
+    for name, entry in known_peers().items():
         assert entry.description
         assert "class Generator" in entry.adapter.read_text(encoding="utf-8")
         pins = entry.requirements.read_text(encoding="utf-8").split("\n")
@@ -86,7 +90,7 @@ def test_an_own_adapter_is_found_by_its_path(tmp_path: Path) -> None:
         with pytest.raises(PeerError, match=rf"{says} .*{name}' is no file"):
             find_peer(own)
         (tmp_path / name).touch()
-    entry = find_peer(own).entry
+    entry = find_peer(own)
     assert (entry.name, entry.takes, entry.private) == ("mine", "values", True)
     assert (entry.python, entry.requirements) == (THIS_PYTHON, tmp_path / "mine.txt")
     about = tmp_path / "mine.yaml"
@@ -95,7 +99,7 @@ def test_an_own_adapter_is_found_by_its_path(tmp_path: Path) -> None:
         with pytest.raises(PeerError, match=says):
             find_peer(own)
     about.write_text("takes: cells\nprivate: false\npython: 3.12\nsettings: {delta: 0.5}\n")
-    entry = find_peer(own).entry
+    entry = find_peer(own)
     assert (entry.takes, entry.private, entry.python) == ("cells", False, "3.12")
     assert entry.settings == {"delta": 0.5}
 
@@ -198,7 +202,7 @@ def test_what_is_no_cell_is_refused(tmp_path: Path, fold: Fold) -> None:
 @pytest.mark.slow
 def test_a_real_peer(fold: Fold) -> None:
     """DataSynthesizer has the smallest environment; needs the package index and Python 3.11."""
-    if find_python(registry()["datasynthesizer"].python) is None:
+    if find_python(known_peers()["datasynthesizer"].python) is None:
         pytest.skip("no Python 3.11")
     schema = Schema(tuple(fold.schema[name] for name in ("age", "job", "rich")))
     few = Fold(fold.dataset, schema, fold.train, fold.test)
@@ -233,9 +237,8 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     made: list[Path] = []
 
     def build(base: str, folder: Path, *_: object) -> None:
-        assert not folder.exists()
         made.append(folder)
-        (folder / "bin").mkdir(parents=True)
+        (folder / "bin").mkdir()
         time.sleep(0.2)
         (folder / "bin" / "python").symlink_to(base)
 
@@ -260,15 +263,14 @@ def test_an_environment_is_built_once_per_pins_and_python(
 
 def test_a_killed_build_is_built_again_once(tmp_path: Path, builds: list[Path]) -> None:
     file = pins(tmp_path)
-    python = environment(file, THIS_PYTHON, tmp_path)
-    folder = python.parent.parent
-    (folder / MARKER).unlink()  # as if it had been killed before it was whole
-    (folder / "half").touch()
+    killed = tmp_path / f".{environment_name(file, THIS_PYTHON)}.killed"
+    killed.mkdir()
     with ThreadPoolExecutor(3) as pool:
-        again = [pool.submit(environment, file, THIS_PYTHON, tmp_path) for _ in range(3)]
-        assert [future.result() for future in again] == [python] * 3
-    assert len(builds) == 2
-    assert not (folder / "half").exists()
+        found = [pool.submit(environment, file, THIS_PYTHON, tmp_path) for _ in range(3)]
+        assert len({future.result() for future in found}) == 1
+    assert found[0].result().is_file()
+    assert len(builds) == 1
+    assert not killed.exists()
 
 
 def test_a_python_that_does_not_run_is_passed_over(
@@ -295,12 +297,12 @@ def test_a_real_build_that_was_killed_is_made_whole(tmp_path: Path) -> None:
     folder = cache / environment_name(file, THIS_PYTHON)
     builder = get_context("spawn").Process(target=environment, args=(file, THIS_PYTHON, cache))
     builder.start()
-    while not folder.exists():
+    while not list(cache.glob(f".{folder.name}.*/bin")):
         assert builder.is_alive()
         time.sleep(0.01)
-    builder.kill()  # venv goes on for a while, and holds the lock
+    builder.kill()  # venv goes on for a while, in a folder that nobody uses
     builder.join()
-    assert not (folder / MARKER).exists()
+    assert not folder.exists()
     python = environment(file, THIS_PYTHON, cache)
     words = [python, "-c", "import pip, sys; print(sys.prefix)"]
     assert Path(subprocess.check_output(words, text=True).strip()) == folder
@@ -308,4 +310,4 @@ def test_a_real_build_that_was_killed_is_made_whole(tmp_path: Path) -> None:
     with pytest.raises(PeerError, match=r"could not be built.*no-package-has-such") as caught:
         environment(wrong, THIS_PYTHON, cache)
     assert "\n" not in str(caught.value)
-    assert not (cache / environment_name(wrong, THIS_PYTHON) / MARKER).exists()
+    assert not (cache / environment_name(wrong, THIS_PYTHON)).exists()

@@ -132,7 +132,7 @@ def test_names_and_data_sets_narrow_what_is_drawn(frame: pd.DataFrame) -> None:
     ("words", "message"),
     [
         (["ratios"], r"experiment \('ratios'\) must be one of ratio, encoders"),
-        (["ratio", "--dataset", "iris"], r"dataset \('iris'\) must be one of adult, compas"),
+        (["ratio", "--dataset", "iris"], r"dataset \('iris'\) must be one of adult, bank"),
         (["ratio", "--dataset", "made"], r"dataset \('made'\) must be"),
         (
             ["ratio", "multivariate", "--dataset", "compas"],
