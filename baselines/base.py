@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.generator import Generator, RandomState
+from copula_shirley.fitted import RandomState
+from copula_shirley.generator import Generator
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Queries, Query, Tables

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from copula_shirley.baselines.base import SIZE_SHARE, Baseline
 from copula_shirley.baselines.network import Joint, consistent, plot_network
 from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.generator import Progress
+from copula_shirley.fitted import Progress
 from copula_shirley.measure.queries import Best, Queries
 from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import Ledger, Sensitivity, check_epsilon

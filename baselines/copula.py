@@ -21,7 +21,7 @@ from scipy.special import ndtr, ndtri
 
 from copula_shirley.baselines.base import MarginBaseline
 from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.generator import Progress
+from copula_shirley.fitted import Progress
 from copula_shirley.measure.queries import Best, Numbers, Queries
 from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import Ledger, Sensitivity, check_epsilon

@@ -9,7 +9,7 @@ import numpy as np
 
 from copula_shirley.baselines.base import MarginBaseline
 from copula_shirley.errors import SettingError
-from copula_shirley.generator import Progress
+from copula_shirley.fitted import Progress
 from copula_shirley.measure.queries import Queries
 from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon

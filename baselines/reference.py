@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from copula_shirley.generator import Generator, Progress, RandomState
+from copula_shirley.fitted import Progress, RandomState
+from copula_shirley.generator import Generator
 from copula_shirley.privacy.ledger import Ledger, Reason
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid

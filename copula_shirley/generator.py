@@ -8,12 +8,11 @@ as in scikit-learn; what is learnt ends in an underscore.
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
-from html import escape
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isabstract
 from pathlib import Path
@@ -34,22 +33,14 @@ from copula_shirley.errors import (
 )
 from copula_shirley.files import model_file as artefact
 from copula_shirley.files.digest import check_digest
+from copula_shirley.fitted import Fitted, Progress, generator_of, silent
 from copula_shirley.measure.curator import Curator
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger, Reason
 from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
 from copula_shirley.rows.memory import MemoryRows
-from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
-from copula_shirley.settings import Settings
 
-#: Told the name of the stage and the share of the work that is done.
-Progress = Callable[[str, float], None]
-RandomState = int | np.random.Generator | None
-#: Rows drawn at a time; it bounds the memory of ``sample_chunks``.
-CHUNK = 50_000
-#: Rows of one sample, which is written in chunks.
-MOST_DRAWN = 2**40
 ENTRY_POINTS = "copula_shirley.generators"
 #: Letters of the reason why a file is refused.
 LONGEST_REASON = 300
@@ -66,16 +57,10 @@ ADVICE = {
     "them, set provenance: declared and a source where you know all of it, and provenance: private "
     "where you know the kind alone (private-vine with --domain measured buys the rest)",
 )
-#: Sets the seeds of sampling apart from those of fitting.
-SAMPLING = 0x5A3B1E
 #: Held while a fit begins.
 FITTING = Lock()
 #: The release ledger in whose ``with`` block the running code is.
 RESERVING: ContextVar[str | None] = ContextVar("release ledger", default=None)
-
-
-def silent(stage: str, share: float) -> None:
-    """Tell no progress."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +75,9 @@ class Rebuilt:
     noise_shown: float | None = None
 
 
-class Generator(Settings, ABC):
+class Generator(Fitted):
     """Base of all generators; a subclass writes the abstract methods."""
 
-    #: Name on the command line and in saved files.
-    name: ClassVar[str]
-    #: Whether rows drawn from it may be published at all.
-    publishable: ClassVar[bool] = True
     #: Whether a fit with noise and a declared domain proves anything about the whole release.
     provable: ClassVar[bool] = True
     #: Whether unseeded noise is exact; the low bits of floating-point noise can betray a count.
@@ -105,12 +86,6 @@ class Generator(Settings, ABC):
     uses_rows: ClassVar[bool] = True
     #: Who answers questions about the rows; audits put one in its place that also takes notes.
     curator_class: type[Curator] = Curator
-    #: What the fit spent and what it used unprotected.
-    ledger_: Ledger
-    #: The domain on which rows are drawn.
-    schema_: Schema
-    #: Number of rows of the training table, the default size of a sample.
-    n_rows_: int
     #: Set by subclasses in ``__init__``.
     on_unknown: Any
     random_state: Any
@@ -122,10 +97,6 @@ class Generator(Settings, ABC):
     _busy: bool = False
     #: The table that was admitted last, its schema and ``on_unknown``; forgotten by the next fit.
     _admitted: tuple[pd.DataFrame, Schema, Any] | None = None
-    #: The card as it was read from a file.
-    _card: Card | None = None
-    #: Versions of what made a model that has no card.
-    _made_with: dict[str, str] | None = None
 
     # -- what a subclass writes ----------------------------------------------------
 
@@ -142,14 +113,6 @@ class Generator(Settings, ABC):
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         """Learn from the rows; every use of them goes into the ledger."""
-
-    @abstractmethod
-    def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
-        """Draw n rows, as numbers per column."""
-
-    @abstractmethod
-    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """What was learnt, as plain JSON values and as arrays."""
 
     @abstractmethod
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -178,12 +141,6 @@ class Generator(Settings, ABC):
     def _forget(self) -> None:
         """Before rows are looked at the old model goes: a fit that is stopped leaves none."""
         self.__dict__.pop("ledger_", None)
-
-    def _draw_given(
-        self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
-    ) -> dict[str, FloatArray]:
-        """Draw n rows that fulfil conditions on some columns."""
-        raise SettingError(f"given ({', '.join(given)}): a {self.name} model cannot be conditioned")
 
     def _size_to_keep(self, rows: int) -> int:
         """The number of rows that the model remembers; it must not betray a private one.
@@ -226,15 +183,6 @@ class Generator(Settings, ABC):
     def plan(self, schema: Schema, n: int) -> Any:
         """What a fit to n rows would ask, cost and be worth; no row is read."""
         raise SettingError(f"a {self.name} model cannot be planned, a private-vine model can")
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """What was learnt, as tables for people; none by default."""
-        self._check_fitted()
-        return {}
-
-    def plot(self, path: str | Path) -> None:
-        """Draw what was learnt."""
-        raise SettingError(f"plot ({str(path)!r}): a {self.name} model has nothing to draw")
 
     # -- before a row is read ----------------------------------------------------------
 
@@ -385,108 +333,7 @@ class Generator(Settings, ABC):
 
     # -- sample ------------------------------------------------------------------------
 
-    def sample(
-        self,
-        n: int | None = None,
-        *,
-        random_state: RandomState = None,
-        given: Mapping[str, Any] | None = None,
-        progress: Progress | None = None,
-    ) -> pd.DataFrame:
-        """Draw synthetic rows.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of rows; by default as many as the training table had.
-        random_state : int or Generator, optional
-            By default every call goes on where the last one stopped, from the
-            generator's own ``random_state``.
-        given : mapping, optional
-            Conditions on columns, where the generator can: a value, or a pair
-            (low, high) of an ordered column, both ends included.
-        progress : callable, optional
-            Told how many rows are drawn, in words, and their share.
-        """
-        drawn = self.sample_chunks(n, random_state=random_state, given=given, progress=progress)
-        return pd.concat(drawn, ignore_index=True)
-
-    def sample_chunks(
-        self,
-        n: int | None = None,
-        *,
-        random_state: RandomState = None,
-        given: Mapping[str, Any] | None = None,
-        progress: Progress | None = None,
-    ) -> Iterator[pd.DataFrame]:
-        """Draw the rows of ``sample`` in tables of bounded size."""
-        self._check_fitted()
-        n = self.n_rows_ if n is None else n
-        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
-            raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
-        if n > MOST_DRAWN:
-            raise SettingError(f"n ({n!r:.30}) must be at most {MOST_DRAWN}")
-        rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
-        return self._chunks(int(n), rng, given, progress or silent)
-
-    def _chunks(
-        self,
-        n: int,
-        rng: np.random.Generator,
-        given: Mapping[str, Any] | None = None,
-        report: Progress = silent,
-    ) -> Iterator[pd.DataFrame]:
-        for start in range(0, max(n, 1), CHUNK):
-            end = min(start + CHUNK, n)
-            (chunk_rng,) = rng.spawn(1)
-            if given:
-                numbers = self._draw_given(end - start, chunk_rng, given)
-            else:
-                numbers = self._draw(end - start, chunk_rng)
-            ids = np.arange(start + 1, end + 1, dtype=np.int64)  # from no row
-            yield pd.DataFrame(
-                {
-                    name: pd.Series(ids)
-                    if name in self.schema_.ids
-                    else self.schema_[name].domain.from_numbers(numbers[name], self.dtypes_[name])
-                    for name in self.columns_
-                }
-            )
-            report(f"{end:,} of {n:,} rows", end / n if n else 1.0)
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "ledger_"):
-            from sklearn.exceptions import NotFittedError  # noqa: PLC0415  (a second, and rare)
-
-            raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
-
     # -- files and cards -----------------------------------------------------------------
-
-    def save(self, path: str | Path, card: Card | None = None) -> None:
-        """Write the fitted model to one file (JSON and arrays, no row, no pickle).
-
-        ``card`` is what ``card()`` gave, if it is known already.
-        """
-        self._check_fitted()
-        if not self.publishable:
-            raise SettingError(f"a {self.name} model holds the rows themselves; it is never saved")
-        artefact.write(path, *self.contents((card or self.card()).to_dict()))
-
-    def contents(self, card: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Header, with this card, and arrays of the file of this model."""
-        state, arrays = self._state()
-        header = {
-            "generator": self.name,
-            "settings": self.settings_,
-            "schema": self.schema_.to_dict(),
-            "columns": self.columns_,
-            "dtypes": self.dtypes_,
-            "rows": self.n_rows_,
-            "ledger": self.ledger_.to_dict(),
-            "card": card,
-            "model": state,
-        }
-        return header, arrays
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -495,28 +342,6 @@ class Generator(Settings, ABC):
         if not isinstance(found, cls):
             raise ArtefactError(f"{str(path)!r} is a {found.name}, not a {cls.__name__}")
         return found
-
-    def card(self) -> Card:
-        """The privacy card: what was promised, and what it means for a person.
-
-        That of a model out of a file is the one that came with it, which must say what the model
-        says; else ``ArtefactError``.
-        """
-        self._check_fitted()
-        own = Card.of(
-            self.name, self.ledger_, self.schema_, self.settings_, self.n_rows_, self._made_with
-        )
-        if self._card is None:
-            return own
-        wrong = self._card.differences(own)
-        if wrong:
-            raise ArtefactError(f"the model's card does not belong to it: {wrong[0]}; see verify")
-        return self._card
-
-    def _repr_html_(self) -> str:
-        """In notebooks: the settings, and the card of a fitted model."""
-        card = self.card()._repr_html_() if hasattr(self, "ledger_") else ""
-        return f"<pre>{escape(repr(self))}</pre>{card}"
 
 
 def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
@@ -588,25 +413,3 @@ def find_generator(name: str) -> type[Generator]:
     if name not in generators():
         raise SettingError(f"generator ({name!r}) must be one of {', '.join(sorted(generators()))}")
     return generators()[name].load()  # type: ignore[no-any-return]
-
-
-def generator_of(random_state: RandomState) -> np.random.Generator:
-    """A numpy generator from None, a seed or a generator."""
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise SettingError(
-            f"random_state ({random_state!r}) must be None, a whole number or a numpy Generator"
-        ) from None
-
-
-def sampling_rng(random_state: RandomState) -> np.random.Generator:
-    """A generator for drawing rows that shares nothing with that of a fit.
-
-    With one stream for both, rows drawn with the seed of the fit would show the
-    noise that the fit added.
-    """
-    rng = generator_of(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return rng
-    return np.random.default_rng([SAMPLING, int(rng.integers(2**63))])

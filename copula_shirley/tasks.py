@@ -19,7 +19,8 @@ import pandas as pd
 
 from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.files.model_file import atomic_path
-from copula_shirley.generator import Generator, Progress, RandomState, load, silent
+from copula_shirley.fitted import Progress, RandomState, silent
+from copula_shirley.generator import Generator, load
 from copula_shirley.privacy.card import Card
 from copula_shirley.publish.outputs import Files, check_apart, with_cards, written_with_cards
 from copula_shirley.publish.pages import write_page

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.evaluation.attacks.plain import check_positive, check_tables
-from copula_shirley.generator import RandomState, generator_of
+from copula_shirley.fitted import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
 

@@ -86,7 +86,7 @@ def test_a_model_in_a_notebook_and_out_of_a_file(tmp_path: Path) -> None:
 
 
 def test_sampling_tells_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copula_shirley.generator.CHUNK", 40)
+    monkeypatch.setattr("copula_shirley.fitted.CHUNK", 40)
     told: list[tuple[str, float]] = []
     fitted("uniform").sample(100, progress=lambda *step: told.append(step))
     assert told == [("40 of 100 rows", 0.4), ("80 of 100 rows", 0.8), ("100 of 100 rows", 1.0)]

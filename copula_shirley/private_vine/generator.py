@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingError
-from copula_shirley.generator import Generator, Progress, RandomState, Rebuilt, silent
+from copula_shirley.fitted import Progress, RandomState, silent
+from copula_shirley.generator import Generator, Rebuilt
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.evidence import noise_faults
 from copula_shirley.measure.transcript import Replay, Transcript, run

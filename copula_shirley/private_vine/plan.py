@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley.errors import SettingError
-from copula_shirley.generator import silent
+from copula_shirley.fitted import silent
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import Choice, Distances, Query
 from copula_shirley.measure.transcript import Answer, run

@@ -55,7 +55,8 @@ from copula_shirley.files.atomic import atomic_path, read_bytes
 from copula_shirley.files.locks import locked
 from copula_shirley.files.plain_json import parse_json, sha256_of
 from copula_shirley.files.texts import one_line
-from copula_shirley.generator import RESERVING, Generator, Progress
+from copula_shirley.fitted import Progress
+from copula_shirley.generator import RESERVING, Generator
 from copula_shirley.privacy.budget import NEIGHBOURS, Budget, NeighbourName, Total
 from copula_shirley.privacy.ledger import ROUNDING, Ledger
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of

@@ -38,7 +38,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.generator import CHUNK, Generator
+from copula_shirley.fitted import CHUNK
+from copula_shirley.generator import Generator
 from copula_shirley.privacy.ledger import Reason
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, quoted

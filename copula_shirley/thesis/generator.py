@@ -32,7 +32,8 @@ import pyvinecopulib as pv
 from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError, PrivacyWarning, SettingError
-from copula_shirley.generator import Generator, Progress, RandomState, Rebuilt
+from copula_shirley.fitted import Progress, RandomState
+from copula_shirley.generator import Generator, Rebuilt
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Tables
 from copula_shirley.privacy.budget import Budget, NeighbourName, check_epsilon

@@ -31,7 +31,7 @@ from copula_shirley.evaluation.attacks.plain import (
 )
 from copula_shirley.evaluation.comparison import Comparison, declared_range, together, with_nan
 from copula_shirley.evaluation.result import Result
-from copula_shirley.generator import RandomState, generator_of
+from copula_shirley.fitted import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
 
 Distance = Literal["hamming", "euclidean"]

@@ -57,7 +57,7 @@ from copula_shirley.evaluation.audit.runs import (
 )
 from copula_shirley.evaluation.result import jsonable
 from copula_shirley.files.code import versions
-from copula_shirley.generator import Progress, silent
+from copula_shirley.fitted import Progress, silent
 
 #: Fewer runs a side show nothing.
 LEAST_RUNS = 40

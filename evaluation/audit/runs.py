@@ -40,7 +40,8 @@ from copula_shirley.evaluation.audit.observation import (
 )
 from copula_shirley.files.code import code_digest
 from copula_shirley.files.model_file import atomic_path
-from copula_shirley.generator import Generator, Progress, silent
+from copula_shirley.fitted import Progress, silent
+from copula_shirley.generator import Generator
 from copula_shirley.measure.watched import recorded
 from copula_shirley.registry import takes
 from copula_shirley.schema.schema import Schema

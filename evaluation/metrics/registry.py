@@ -31,7 +31,7 @@ from copula_shirley.evaluation.metrics.marginals import tvd
 from copula_shirley.evaluation.metrics.statistics import drift, ks, validity
 from copula_shirley.evaluation.result import Result
 from copula_shirley.evaluation.verdicts import Verdict
-from copula_shirley.generator import RandomState
+from copula_shirley.fitted import RandomState
 from copula_shirley.schema.schema import Schema
 
 Better = Literal["lower", "higher", "0.5", "none"]

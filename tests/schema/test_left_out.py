@@ -14,7 +14,8 @@ from card_models import SETTINGS, rows
 
 from copula_shirley import Column, Schema, SchemaError, load
 from copula_shirley.evaluation import evaluate
-from copula_shirley.generator import CHUNK, find_generator, generators
+from copula_shirley.fitted import CHUNK
+from copula_shirley.generator import find_generator, generators
 from copula_shirley.privacy.card import domain_warnings
 from copula_shirley.schema.schema import LeftOut
 

@@ -128,7 +128,7 @@ def test_without_noise_margins_and_dependence_survive() -> None:
 
 
 def test_chunks_are_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copula_shirley.generator.CHUNK", 40)
+    monkeypatch.setattr("copula_shirley.fitted.CHUNK", 40)
     model = fitted()
     chunks = list(model.sample_chunks(100, random_state=1))
     assert [len(chunk) for chunk in chunks] == [40, 40, 20]

@@ -1,0 +1,226 @@
+"""What was learnt, and what one does with it: draw rows, show its card, save it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley.errors import ArtefactError, SettingError
+from copula_shirley.files import model_file as artefact
+from copula_shirley.privacy.card import Card
+from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.schema import Schema
+from copula_shirley.settings import Settings
+
+#: Told the name of the stage and the share of the work that is done.
+Progress = Callable[[str, float], None]
+RandomState = int | np.random.Generator | None
+#: Rows drawn at a time; it bounds the memory of ``sample_chunks``.
+CHUNK = 50_000
+#: Rows of one sample, which is written in chunks.
+MOST_DRAWN = 2**40
+#: Sets the seeds of sampling apart from those of fitting.
+SAMPLING = 0x5A3B1E
+
+
+def silent(stage: str, share: float) -> None:
+    """Tell no progress."""
+
+
+class Fitted(Settings, ABC):
+    """The half of a generator that looks at no row of the table."""
+
+    #: Name on the command line and in saved files.
+    name: ClassVar[str]
+    #: Whether rows drawn from it may be published at all.
+    publishable: ClassVar[bool] = True
+    #: What the fit spent and what it used unprotected.
+    ledger_: Ledger
+    #: The domain on which rows are drawn.
+    schema_: Schema
+    #: Number of rows of the training table, the default size of a sample.
+    n_rows_: int
+    #: Names and dtypes of the columns, and the settings but for the seed.
+    columns_: list[str]
+    dtypes_: dict[str, str]
+    settings_: dict[str, Any]
+    _sampling_rng: np.random.Generator
+    #: The card as it was read from a file.
+    _card: Card | None = None
+    #: Versions of what made a model that has no card.
+    _made_with: dict[str, str] | None = None
+
+    @abstractmethod
+    def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
+        """Draw n rows, as numbers per column."""
+
+    @abstractmethod
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What was learnt, as plain JSON values and as arrays."""
+
+    def _draw_given(
+        self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
+    ) -> dict[str, FloatArray]:
+        """Draw n rows that fulfil conditions on some columns."""
+        raise SettingError(f"given ({', '.join(given)}): a {self.name} model cannot be conditioned")
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """What was learnt, as tables for people; none by default."""
+        self._check_fitted()
+        return {}
+
+    def plot(self, path: str | Path) -> None:
+        """Draw what was learnt."""
+        raise SettingError(f"plot ({str(path)!r}): a {self.name} model has nothing to draw")
+
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        random_state: RandomState = None,
+        given: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> pd.DataFrame:
+        """Draw synthetic rows.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of rows; by default as many as the training table had.
+        random_state : int or Generator, optional
+            By default every call goes on where the last one stopped, from the
+            generator's own ``random_state``.
+        given : mapping, optional
+            Conditions on columns, where the generator can: a value, or a pair
+            (low, high) of an ordered column, both ends included.
+        progress : callable, optional
+            Told how many rows are drawn, in words, and their share.
+        """
+        drawn = self.sample_chunks(n, random_state=random_state, given=given, progress=progress)
+        return pd.concat(drawn, ignore_index=True)
+
+    def sample_chunks(
+        self,
+        n: int | None = None,
+        *,
+        random_state: RandomState = None,
+        given: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> Iterator[pd.DataFrame]:
+        """Draw the rows of ``sample`` in tables of bounded size."""
+        self._check_fitted()
+        n = self.n_rows_ if n is None else n
+        if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
+            raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
+        if n > MOST_DRAWN:
+            raise SettingError(f"n ({n!r:.30}) must be at most {MOST_DRAWN}")
+        rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
+        return self._chunks(int(n), rng, given, progress or silent)
+
+    def _chunks(
+        self,
+        n: int,
+        rng: np.random.Generator,
+        given: Mapping[str, Any] | None = None,
+        report: Progress = silent,
+    ) -> Iterator[pd.DataFrame]:
+        for start in range(0, max(n, 1), CHUNK):
+            end = min(start + CHUNK, n)
+            (chunk_rng,) = rng.spawn(1)
+            if given:
+                numbers = self._draw_given(end - start, chunk_rng, given)
+            else:
+                numbers = self._draw(end - start, chunk_rng)
+            ids = np.arange(start + 1, end + 1, dtype=np.int64)  # from no row
+            yield pd.DataFrame(
+                {
+                    name: pd.Series(ids)
+                    if name in self.schema_.ids
+                    else self.schema_[name].domain.from_numbers(numbers[name], self.dtypes_[name])
+                    for name in self.columns_
+                }
+            )
+            report(f"{end:,} of {n:,} rows", end / n if n else 1.0)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "ledger_"):
+            from sklearn.exceptions import NotFittedError  # noqa: PLC0415  (a second, and rare)
+
+            raise NotFittedError(f"{type(self).__name__} is not fitted yet; call fit first")
+
+    def save(self, path: str | Path, card: Card | None = None) -> None:
+        """Write the fitted model to one file (JSON and arrays, no row, no pickle).
+
+        ``card`` is what ``card()`` gave, if it is known already.
+        """
+        self._check_fitted()
+        if not self.publishable:
+            raise SettingError(f"a {self.name} model holds the rows themselves; it is never saved")
+        artefact.write(path, *self.contents((card or self.card()).to_dict()))
+
+    def contents(self, card: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Header, with this card, and arrays of the file of this model."""
+        state, arrays = self._state()
+        header = {
+            "generator": self.name,
+            "settings": self.settings_,
+            "schema": self.schema_.to_dict(),
+            "columns": self.columns_,
+            "dtypes": self.dtypes_,
+            "rows": self.n_rows_,
+            "ledger": self.ledger_.to_dict(),
+            "card": card,
+            "model": state,
+        }
+        return header, arrays
+
+    def card(self) -> Card:
+        """The privacy card: what was promised, and what it means for a person.
+
+        That of a model out of a file is the one that came with it, which must say what the model
+        says; else ``ArtefactError``.
+        """
+        self._check_fitted()
+        own = Card.of(
+            self.name, self.ledger_, self.schema_, self.settings_, self.n_rows_, self._made_with
+        )
+        if self._card is None:
+            return own
+        wrong = self._card.differences(own)
+        if wrong:
+            raise ArtefactError(f"the model's card does not belong to it: {wrong[0]}; see verify")
+        return self._card
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the settings, and the card of a fitted model."""
+        card = self.card()._repr_html_() if hasattr(self, "ledger_") else ""
+        return f"<pre>{escape(repr(self))}</pre>{card}"
+
+
+def generator_of(random_state: RandomState) -> np.random.Generator:
+    """A numpy generator from None, a seed or a generator."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise SettingError(
+            f"random_state ({random_state!r}) must be None, a whole number or a numpy Generator"
+        ) from None
+
+
+def sampling_rng(random_state: RandomState) -> np.random.Generator:
+    """A generator for drawing rows that shares nothing with that of a fit.
+
+    With one stream for both, rows drawn with the seed of the fit would show the
+    noise that the fit added.
+    """
+    rng = generator_of(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return rng
+    return np.random.default_rng([SAMPLING, int(rng.integers(2**63))])
