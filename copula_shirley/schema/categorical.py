@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -57,7 +58,7 @@ class Listed(Kind):
             rule += f"; a fit with on_unknown='clip' counts it as {self.column.other!r}"
         return [(positions(self.categories, series) == -2, rule)]
 
-    def clipped(self, series: pd.Series) -> pd.Series:
+    def clip(self, series: pd.Series) -> pd.Series:
         if self.column.other is None:
             return series
         unknown = positions(self.categories, series) == -2
@@ -104,30 +105,27 @@ class Categorical(Listed):
         if not listed:
             raise error("categories", [], "must list at least one category")
         for category in listed:
-            if not isinstance(category, str | int | float | bool):
+            if not isinstance(category, str | int | float):
                 rule = "must hold texts or numbers only (quote dates)"
                 raise error("categories", category, rule)
             if isinstance(category, float) and not math.isfinite(category):
                 raise error("categories", category, "is not a category: use missing: true")
-        if len(set(listed)) != len(listed):
-            twice = next(c for c in listed if listed.count(c) > 1)
-            raise error("categories", twice, "is listed twice")
+        twice = [category for category, times in Counter(listed).items() if times > 1]
+        if twice:
+            raise error("categories", twice[0], "is listed twice")
         if other is not None and other not in listed:
             raise error("other", other, "must be one of the categories")
         return {}
 
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:
-        dtype = known.dtype
-        scale = dtype.categories if isinstance(dtype, pd.CategoricalDtype) else None
-        ordered = isinstance(dtype, pd.CategoricalDtype) and dtype.ordered
-        if scale is not None and ordered and len(scale) <= FEW:  # written down by somebody
-            return {"categories": tuple(map(plain, scale)), "ordered": True}
         listed = {plain(v) for v in identifiers.listed(known)}
-        if scale is not None:
-            values = [v for v in map(plain, scale) if v in listed]
-        else:
-            values = sorted(listed, key=lambda v: (str(type(v)), v))
+        values = sorted(listed, key=lambda v: (str(type(v)), v))
+        if isinstance(known.dtype, pd.CategoricalDtype):
+            scale = tuple(map(plain, known.dtype.categories))
+            if known.dtype.ordered and len(scale) <= FEW:  # written down by somebody
+                return {"categories": scale, "ordered": True}
+            values = [v for v in scale if v in listed]
         other = None if known.isin(list(listed)).all() else OTHER
         if other is not None and other not in listed:
             values.append(other)

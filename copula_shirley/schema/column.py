@@ -95,6 +95,8 @@ class Column:
         for field in ("ordered", "missing"):
             if not isinstance(getattr(self, field), bool):
                 raise self.error(field, getattr(self, field), "must be true or false")
+        if self.cells is not None and (type(self.cells) is not int or self.cells <= 0):
+            raise self.error("cells", self.cells, "must be a positive whole number")
         self._check_only_known_fields()
         for field, value in ({} if self.open else self.domain.normalise()).items():
             object.__setattr__(self, field, value)
@@ -113,22 +115,19 @@ class Column:
             for text in value if isinstance(value, tuple) else (value,):
                 odd = odd_character(text, spaces=True) if isinstance(text, str) else None
                 if odd:
-                    raise SchemaError(
-                        f"column {self.name!r}: {field} ({text!a:.120}) must hold no control "
-                        f"character but tabs and line ends, not {odd}"
-                    )
+                    rule = f"must hold no control character but tabs and line ends, not {odd}"
+                    raise SchemaError(f"column {self.name!r}: {field} ({text!a:.120}) {rule}")
 
     def _check_only_known_fields(self) -> None:
         """Refuse fields of other kinds and, in an open column, all that belongs to a domain."""
         known = {"name", "kind", "missing", *REMARKS, *self.domain.fields}
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if value is field.default or value == field.default:
-                continue
+            value, rule = getattr(self, field.name), ""
             if field.name not in known:
-                raise self.error(field.name, value, f"does not apply to kind {self.kind}")
-            if self.open and field.name in ("ordered", "other", "resolution", "cells", "special"):
+                rule = f"does not apply to kind {self.kind}"
+            elif self.open and field.name in ("ordered", "other", "resolution", "cells", "special"):
                 rule = "must be left out where bounds and categories are"
+            if rule and value is not field.default and value != field.default:
                 raise self.error(field.name, value, rule)
 
     def _check_draft(self) -> None:
@@ -244,37 +243,33 @@ class LeftOut:
             raise SchemaError(f"left_out: column name ({shown(self.name)}) must be a text")
         what = f"left_out: column {shown(self.name)}"
         check_remark(f"{what}: reason", self.reason)
-        if self.replace not in ("drop", "id"):
-            raise SchemaError(f"{what}: replace ({shown(self.replace)}) must be drop or id")
-        if self.provenance not in ("declared", "drafted"):
-            rule = "must be declared or drafted"
-            raise SchemaError(f"{what}: provenance ({shown(self.provenance)}) {rule}")
+        allowed = {"replace": ("drop", "id"), "provenance": ("declared", "drafted")}
+        for field, words in allowed.items():
+            value = getattr(self, field)
+            if value not in words:
+                raise SchemaError(f"{what}: {field} ({shown(value)}) must be {' or '.join(words)}")
 
     @classmethod
     def from_dict(cls, entry: Any) -> tuple[LeftOut, ...]:
         """The left-out columns of a schema file."""
-        known = {"reason", "replace", "provenance"}
-        abouts = entry.values() if isinstance(entry, Mapping) else [entry]
-        if any(a is not None and not (isinstance(a, Mapping) and {*a} <= known) for a in abouts):
-            raise SchemaError(
-                f"left_out ({shown(entry)}) must be a mapping of columns to reason, replace and "
-                "provenance"
+        try:
+            given = {} if entry is None else entry
+            abouts = {name: {} if about is None else about for name, about in given.items()}
+            return tuple(
+                cls(str(name), **{k: v for k, v in about.items() if v is not None})
+                for name, about in abouts.items()
             )
-        given = {name: about or {} for name, about in (entry or {}).items()}
-        return tuple(
-            cls(str(name), **{k: v for k, v in about.items() if v is not None})
-            for name, about in given.items()
-        )
+        except (TypeError, AttributeError):  # an unknown field, or no mapping
+            rule = "must be a mapping of columns to reason, replace and provenance"
+            raise SchemaError(f"left_out ({shown(entry)}) {rule}") from None
 
 
 def check_remark(what: str, text: Any) -> None:
     """Refuse what is no short printable text."""
-    if text is None:
-        return
-    if not isinstance(text, str) or not text.strip() or not text.isprintable():
-        raise SchemaError(f"{what} ({shown(text)}) must be a printable text")
-    if len(text) > LONGEST_REMARK:
-        raise SchemaError(f"{what} ({shown(text)}) must have at most {LONGEST_REMARK} letters")
+    good = text is None or (isinstance(text, str) and text.strip() and text.isprintable())
+    if not good or len(text or "") > LONGEST_REMARK:
+        rule = f"must be a printable text of at most {LONGEST_REMARK} letters"
+        raise SchemaError(f"{what} ({shown(text)}) {rule}")
 
 
 def check_name(what: str, name: Any) -> None:
@@ -282,7 +277,10 @@ def check_name(what: str, name: Any) -> None:
     if not isinstance(name, str) or not name:
         raise SchemaError(f"{what} ({shown(name)}) must be a non-empty text")
     odd = odd_character(name)
-    if odd:
-        raise SchemaError(f"{what} ({name!a:.120}) must hold no control character, not {odd}")
-    if len(name) > LONGEST_NAME:
-        raise SchemaError(f"{what} ({name!a:.120}) must have at most {LONGEST_NAME} letters")
+    if odd or len(name) > LONGEST_NAME:
+        rule = (
+            f"hold no control character, not {odd}"
+            if odd
+            else f"have at most {LONGEST_NAME} letters"
+        )
+        raise SchemaError(f"{what} ({name!a:.120}) must {rule}")

@@ -55,15 +55,14 @@ class Timed(Kind):
 
     # -- the description ------------------------------------------------------------
 
+    def bound(self, field: str, value: Any) -> Any:
+        bound = self.bound_of(value)
+        if pd.isna(bound):
+            raise self.column.error(field, value, f"must be {self.example}")
+        return bound
+
     def normalise(self) -> dict[str, Any]:
-        column, resolution, found = self.column, self.column.resolution, {}
-        for field in ("minimum", "maximum"):
-            found[field] = self.bound_of(getattr(column, field))
-            if pd.isna(found[field]):
-                raise column.error(field, getattr(column, field), f"must be {self.example}")
-        low, high = found["minimum"], found["maximum"]
-        if low > high:
-            raise column.error("minimum", str(low), f"must not exceed maximum ({high})")
+        found, resolution = super().normalise(), self.column.resolution
         if isinstance(resolution, dt.timedelta):
             resolution = str(pd.Timedelta(resolution))
         try:
@@ -71,8 +70,7 @@ class Timed(Kind):
         except (ValueError, TypeError):
             fits = False
         if not fits:
-            raise column.error("resolution", resolution, 'must be a duration such as "1D"')
-        self.check_cells()
+            raise self.column.error("resolution", resolution, 'must be a duration such as "1D"')
         return {**found, "resolution": resolution}
 
     @property

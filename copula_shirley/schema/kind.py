@@ -73,6 +73,15 @@ class Kind:
 
     def normalise(self) -> dict[str, Any]:
         """Check the fields of a closed column; those that are to be replaced."""
+        column = self.column
+        low = self.bound("minimum", column.minimum)
+        high = self.bound("maximum", column.maximum)
+        if low > high:
+            raise column.error("minimum", str(low), f"must not exceed maximum ({high})")
+        return {"minimum": low, "maximum": high}
+
+    def bound(self, field: str, value: Any) -> Any:
+        """A bound as it is stored, or one error."""
         raise NotImplementedError
 
     @property
@@ -88,11 +97,6 @@ class Kind:
                 f"column {self.column.name!r}: {' and '.join(self.least)} (None) must be declared, "
                 "or bought by PrivateVine(domain='measured')"
             )
-
-    def check_cells(self) -> None:
-        cells = self.column.cells
-        if cells is not None and (type(cells) is not int or cells <= 0):
-            raise self.column.error("cells", cells, "must be a positive whole number")
 
     @property
     def categories(self) -> tuple[Any, ...]:
@@ -184,14 +188,11 @@ class Kind:
         return "object"
 
     def reader(self, missing: Collection[str]) -> Reader:
-        """How the texts of a file are read: None where they stand for a missing value.
-
-        Numbers and truth values become such, and a text that is none of them stays as it is.
-        """
+        """How the texts of a file are read: None where they stand for a missing value."""
         return text_reader(missing, self.meaning)
 
     def meaning(self, text: str) -> Any:
-        """What one text means."""
+        """The number or truth value that a text is; one that is none stays as it is."""
         return text
 
     def from_file(self, series: pd.Series) -> pd.Series:
@@ -204,9 +205,8 @@ class Kind:
         """All rules, with the rows that break them."""
         self.check_closed()
         gaps = absent(series)
-        declared = "a value is missing; declare missing: true or fill it"
-        missing = [] if self.column.missing else [(gaps, declared)]
-        return [*missing, *self.own_rules(series, gaps)]
+        rule = "a value is missing; declare missing: true or fill it"
+        return [(gaps & (not self.column.missing), rule), *self.own_rules(series, gaps)]
 
     def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
         """The rules of known values."""
@@ -223,10 +223,7 @@ class Kind:
 
     def outside(self, series: pd.Series) -> NDArray[np.bool_]:
         """Which values of the series are outside the domain."""
-        wrong = np.zeros(len(series), dtype=bool)
-        for offends, _ in self.rules(series):
-            wrong |= offends
-        return wrong
+        return np.asarray(np.any([wrong for wrong, _ in self.rules(series)], axis=0))
 
     def check(self, series: pd.Series, show_values: bool = False) -> None:
         """Raise one ``SchemaError`` if a value of the series is outside the domain."""
@@ -251,7 +248,7 @@ class Kind:
 
     @property
     def hint(self) -> str:
-        """What is often the cause of an unknown value."""
+        """A frequent cause of unknown values."""
         hint = "; a text that stands for a missing value is named with --missing"
         return hint if self.column.missing else ""
 
@@ -262,10 +259,6 @@ class Kind:
         the dtype of the series would lose what only reads like a category of it.
         """
         self.check_closed()
-        return self.clipped(series)
-
-    def clipped(self, series: pd.Series) -> pd.Series:
-        """``clip``, for a closed column."""
         wrong = self.beyond(self.read(series))
         if not wrong.any():
             return series
@@ -345,7 +338,11 @@ class Kind:
             return 0
         # a special value ends the cell that it lies in, and another one starts behind it
         count = self.equal_cells() + 2 * len(self.column.special)
-        self._check_count(count, ", two for each special value included")
+        if count > LARGEST_NUMERIC_DOMAIN:
+            raise SchemaError(
+                f"column {self.column.name!r}: cells ({count:,}) must be at most "
+                f"{LARGEST_NUMERIC_DOMAIN:,}, two for each special value included"
+            )
         return count + self.column.missing
 
     def equal_cells(self) -> int:
@@ -354,17 +351,9 @@ class Kind:
         if self.is_discrete:
             span = int(high - low) + 1
             wanted = self.column.cells or (span if span <= LARGEST_EXACT_DOMAIN else DEFAULT_CELLS)
-            count = min(wanted, span)
-        else:
-            steps = (high - low) / self.step_size if self.step_size else DEFAULT_CELLS
-            count = self.column.cells or max(1, min(DEFAULT_CELLS, round(steps)))
-        self._check_count(count)
-        return count
-
-    def _check_count(self, count: int, included: str = "") -> None:
-        if count > LARGEST_NUMERIC_DOMAIN:
-            rule = f"must be at most {LARGEST_NUMERIC_DOMAIN:,}"
-            raise SchemaError(f"column {self.column.name!r}: cells ({count:,}{included}) {rule}")
+            return min(wanted, span)
+        steps = (high - low) / self.step_size if self.step_size else DEFAULT_CELLS
+        return self.column.cells or max(1, min(DEFAULT_CELLS, round(steps)))
 
     # -- domains that are measured with noise -----------------------------------------
 

@@ -47,19 +47,22 @@ class Number(Kind):
     may_identify = True
 
     def normalise(self) -> dict[str, Any]:
-        column, low, high = self.column, self.column.minimum, self.column.maximum
-        for field, value in (("minimum", low), ("maximum", high)):
-            if not is_number(value):
-                raise column.error(field, value, "must be a finite number")
-            if abs(value) > INEXACT:
-                raise column.error(field, value, "must lie within 2**53 of zero")
-        if low > high:
-            raise column.error("minimum", low, f"must not exceed maximum ({high})")
+        column, found, resolution = self.column, super().normalise(), self.column.resolution
         for value in column.special:
-            if not is_number(value) or not low <= value <= high:
+            if not found["minimum"] <= self.bound("special", value) <= found["maximum"]:
                 raise column.error("special", value, "must lie between minimum and maximum")
-        self.check_cells()
-        return {}
+        if resolution is not None and not (is_number(resolution) and float(resolution) > 0):
+            raise column.error("resolution", resolution, "must be a positive number")
+        return found
+
+    def bound(self, field: str, value: Any) -> Any:
+        if not is_number(value):
+            raise self.column.error(field, value, "must be a finite number")
+        if self.is_whole and value != int(value):
+            raise self.column.error(field, value, "must be a whole number")
+        if abs(value) > INEXACT:
+            raise self.column.error(field, value, "must lie within 2**53 of zero")
+        return int(value) if self.is_whole else value
 
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:
@@ -170,15 +173,6 @@ class Integer(Number):
     letters = "iuf"
     fitting = ("iu", "f")
 
-    def normalise(self) -> dict[str, Any]:
-        column = self.column
-        ends = (("minimum", column.minimum), ("maximum", column.maximum))
-        for field, value in (*ends, *(("special", value) for value in column.special)):
-            if is_number(value) and value != int(value):
-                raise column.error(field, value, "must be a whole number")
-        super().normalise()
-        return {"minimum": int(column.minimum), "maximum": int(column.maximum)}
-
     @classmethod
     def fit(cls, values: FloatArray, low: float, high: float) -> dict[str, Any] | None:
         whole = bool(np.all(values == np.round(values)))
@@ -212,13 +206,6 @@ class Continuous(Number):
     fitting = ("f", "")
     is_discrete = False
     private_storage = "float64"
-
-    def normalise(self) -> dict[str, Any]:
-        super().normalise()
-        resolution = self.column.resolution
-        if resolution is not None and not (is_number(resolution) and float(resolution) > 0):
-            raise self.column.error("resolution", resolution, "must be a positive number")
-        return {}
 
     @classmethod
     def fit(cls, values: FloatArray, low: float, high: float) -> dict[str, Any] | None:

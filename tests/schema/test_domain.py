@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from copula_shirley.errors import SchemaError
 from copula_shirley.schema.dates import STEPS, Datetime
 from copula_shirley.schema.domain import MISSING
-from copula_shirley.schema.schema import Column
+from copula_shirley.schema.schema import Column, Schema
 
 INF = math.inf
 
@@ -294,7 +294,7 @@ def test_the_number_of_cells_that_a_schema_does_not_name(
 @pytest.mark.parametrize("kind", ["integer", "continuous"])
 def test_too_many_cells_are_refused(kind: str) -> None:
     with pytest.raises(SchemaError, match=r"'x': cells \(60,000\) must be at most 50,000"):
-        column_of(kind, minimum=0, maximum=10**9, cells=60_000).domain.cells()
+        Schema((column_of(kind, minimum=0, maximum=10**9, cells=60_000),))
 
 
 def test_index_snap_and_spread_by_hand() -> None:
