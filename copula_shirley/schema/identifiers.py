@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -30,94 +29,74 @@ FEW = 20
 LONG_TEXT = 100
 
 LOOKS = "its values look like {}"
-NAMES = "its values are names of people"
-LONG = "its values are long texts, in which anything may stand"
-OWN = "nearly every row has a value of its own"
-SCARCE = f"most of its rows have a value that fewer than {RARE} rows have"
-MANY = f"it has more than {MOST_LISTED} values; describe it with the list of a code book"
-CONSECUTIVE = "its whole numbers are different and without gaps, as numbers of records are"
-LONG_NUMBERS = "its whole numbers are long and different, as numbers of people and accounts are"
+DATES = "its values look like dates; describe it as kind: datetime with their format"
 NUMBERS = (
     "nearly all of its values are numbers, but not all; if a text stands for missing ones, name it "
     "with --missing"
 )
-DATES = "its values look like dates; describe it as kind: datetime with their format"
 RECORDS = "numbers of people or records"
-BY_NAME = "by its name it holds {}"
+PEOPLE = "names of people"
 
 # -- by values ---------------------------------------------------------------------
 
-#: One value that looks so is enough.
+DATE = r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?"
+#: One value in which this is found is enough.
 ANY = {
-    "e-mail addresses": re.compile(r"[^\s@]+@[^\s@]+\.[a-z]{2,}", re.IGNORECASE),
-    "web addresses": re.compile(r"(?:https?|ftp)://|\bwww\.", re.IGNORECASE),
+    "e-mail addresses": r"(?i)[^\s@]+@[^\s@]+\.[a-z]{2,}",
+    "web addresses": r"(?i)(?:https?|ftp)://|\bwww\.",
 }
 #: Half of the values must look so.
 HALF = {
-    "IP addresses": re.compile(
-        r"(?:\d{1,3}\.){3}\d{1,3}|(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}", re.I
-    ),
-    "account numbers": re.compile(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?"),
+    "IP addresses": r"(?i)(?:\d{1,3}\.){3}\d{1,3}|(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}",
+    "account numbers": r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?",
     # United States, United Kingdom, France, Germany, Spain
-    "social security numbers": re.compile(
-        r"\d{3}-\d{2}-\d{4}|[A-Z]{2} ?(?:\d{2} ?){3}[A-D]|[12] ?\d{2} ?\d{2} ?\d{2} ?\d{3} ?\d{3}"
-        r"(?: ?\d{2})?|\d{2} ?\d{6} ?[A-Z] ?\d{3}|[XYZ\d]\d{7}-?[A-Z]"
-    ),
-    "codes of single records": re.compile(
-        r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{16,}", re.I
-    ),
+    "social security numbers": r"\d{3}-\d{2}-\d{4}|[A-Z]{2} ?(?:\d{2} ?){3}[A-D]|"
+    r"[12] ?(?:\d{2} ?){3}\d{3} ?\d{3}(?: ?\d{2})?|\d{2} ?\d{6} ?[A-Z] ?\d{3}|[XYZ\d]\d{7}-?[A-Z]",
+    "codes of single records": r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{16,}",
+    # 7 to 15 digits, and no date
+    "phone numbers": rf"(?!{DATE}$)(?=(?:\D*\d){{7,15}}\D*$)"
+    r"(?:(?:\+|0|\()[\d\s().\-/]{5,}\d|\d{2,5}[ ./-][\d ./-]{4,}\d)",
 }
-DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T]\d{1,2}:\d{2}.*)?")
-PHONE = re.compile(r"(?:\+|0|\()[\d\s().\-/]{5,}\d|\d{2,5}[ ./-][\d ./-]{4,}\d")
-TITLE = re.compile(r"(?:(?:Dr|Prof|Mr|Mrs|Ms|Herr|Frau|Mme|Sra?)\.?|M\.) +[^\W\d_]")
+TITLE = r"(?:(?:Dr|Prof|Mr|Mrs|Ms|Herr|Frau|Mme|Sra?)\.?|M\.) +[^\W\d_]"
 #: Two or three words with capitals, perhaps turned around by a comma.
-FULL_NAME = re.compile(r"[^\W\d_a-z][^\W\d_]+[\w'\u2019.-]*(?:,? [^\W\d_a-z][\w'\u2019.-]*){1,2}")
+FULL_NAME = r"[^\W\d_a-z][^\W\d_]+[\w'\u2019.-]*(?:,? [^\W\d_a-z][\w'\u2019.-]*){1,2}"
 
 # -- by the column's name ------------------------------------------------------------
 
-
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-PERSON = _set(
-    "patient patienten paciente customer client cliente kunde kunden subject person personen "
-    "persona personne personal participant proband probanden teilnehmer member mitglied "
-    "employee mitarbeiter employe empleado student user usuario utilisateur insured "
-    "versicherten assure respondent guest donor beneficiary holder owner contact doctor "
-    "physician surgeon attending provider nurse arzt aerztin medecin medico teacher mother "
-    "father spouse guardian passenger"
-)
-#: Words that make "name" one of a person: not those of drug_name or country_name.
-OF_A_PERSON = PERSON | _set(
-    "first last full family given middle maiden birth legal real nick s of the de del du la "
-    "le y et famille naissance completo complet nachname und and"
-)
-NAME = _set("name names nom noms nombre nombres")
-SURE_NAME = _set(
-    "surname surnames lastname firstname forename fullname familyname givenname maidenname "
-    "username middlename nachname vorname familienname geburtsname rufname prenom prenoms "
-    "apellido apellidos"
-)
-EMAIL = _set("mail email emails courriel correo")
-PHONES = _set(
-    "phone telephone tel mobile mobil cellphone fax telefon telefono handy movil rufnummer"
-)
-ADDRESS = _set("address addr street adresse anschrift strasse rue calle domicilio direccion")
-ID = _set(
-    "id ids identifier identifiant identificador kennung uuid guid account konto compte "
-    "cuenta kennzeichen"
-)
-SURE_ID = _set(
-    "ssn nhs mrn nir dni nif nie curp iban passport passeport pasaporte reisepass ausweis "
-    "svnr ahv avs insee cpr bsn imei steuerid matricule matricula personnummer "
-    "sozialversicherungsnummer versichertennummer versicherungsnummer steuernummer"
-)
-NUMBER = _set("no nr num number nummer numero")
-SECURITY = _set("security securite seguridad")
-FILED = _set("account card case chart file policy record insurance license licence")
-#: A column "name" of such values says whether there is one.
-YES_OR_NO = _set("yes no y n true false t f 1 0 1.0 0.0 ja nein j oui non o si s")
+#: Words of columns' names in English, German, French and Spanish.
+WORDS = {
+    meaning: frozenset(text.split())
+    for meaning, text in {
+        "person": "patient patienten paciente customer client cliente kunde kunden subject person "
+        "personen persona personne personal participant proband probanden teilnehmer member "
+        "mitglied employee mitarbeiter employe empleado student user usuario utilisateur insured "
+        "versicherten assure respondent guest donor beneficiary holder owner contact doctor "
+        "physician surgeon attending provider nurse arzt aerztin medecin medico teacher mother "
+        "father spouse guardian passenger",
+        # beside "name" these make it the name of a person: not those of drug_name or country_name
+        "of a person": "first last full family given middle maiden birth legal real nick s of the "
+        "de del du la le y et famille naissance completo complet nachname und and",
+        "name": "name names nom noms nombre nombres",
+        "surely a name": "surname surnames lastname firstname forename fullname familyname "
+        "givenname maidenname username middlename nachname vorname familienname geburtsname "
+        "rufname prenom prenoms apellido apellidos",
+        "e-mail": "mail email emails courriel correo",
+        "phone": "phone telephone tel mobile mobil cellphone fax telefon telefono handy movil "
+        "rufnummer",
+        "address": "address addr street adresse anschrift strasse rue calle domicilio direccion",
+        "id": "id ids identifier identifiant identificador kennung uuid guid account konto compte "
+        "cuenta kennzeichen",
+        "surely an id": "ssn nhs mrn nir dni nif nie curp iban passport passeport pasaporte "
+        "reisepass ausweis svnr ahv avs insee cpr bsn imei steuerid matricule matricula "
+        "personnummer sozialversicherungsnummer versichertennummer versicherungsnummer "
+        "steuernummer",
+        "number": "no nr num number nummer numero",
+        "security": "security securite seguridad",
+        "filed": "account card case chart file policy record insurance license licence",
+        # a column "name" of such values says whether there is one
+        "yes or no": "yes no y n true false t f 1 0 1.0 0.0 ja nein j oui non o si s",
+    }.items()
+}
 
 
 def words(name: str) -> list[str]:
@@ -142,29 +121,25 @@ def said_by_name(name: str) -> tuple[str, bool] | None:
     (None, None, ('names of people', True))
     """
     said = words(name)
-    some = frozenset(said)
-    numbered = len(said) > 1 and said[-1] in NUMBER
-    german = [w for w in said if w.endswith(("nummer", "nr")) and w not in NUMBER]
-    of_a_person = (
-        numbered or some & ID or said[:1] in (["numero"], ["no"]),
-        any(w.endswith("id") and w[:-2] in PERSON for w in said),
-        any(w.startswith(p) for w in german for p in PERSON if len(p) > 4),
+    has = {meaning: frozenset(said) & known for meaning, known in WORDS.items()}
+    person, of_names = WORDS["person"], WORDS["name"] | WORDS["person"] | WORDS["of a person"]
+    numbered = len(said) > 1 and said[-1] in WORDS["number"]
+    counted = numbered or said[:1] in (["numero"], ["no"])
+    german = [w for w in said if w.endswith(("nummer", "nr")) and w not in WORDS["number"]]
+    rules = (
+        (has["surely a name"] or (has["name"] and of_names.issuperset(said)), PEOPLE, True),
+        (any(w.endswith("name") and w[:-4] in of_names for w in said), PEOPLE, True),
+        (has["e-mail"], "e-mail addresses", False),
+        (has["phone"] or any("telefon" in w or "phone" in w for w in said), "phone numbers", False),
+        (has["address"] or any(w.endswith("strasse") for w in said), "addresses", False),
+        (has["surely an id"] or (numbered and has["security"]), RECORDS, True),
+        (has["person"] and (counted or has["id"]), RECORDS, True),
+        (any(w.endswith("id") and w[:-2] in person for w in said), RECORDS, True),
+        (any(w.startswith(p) for w in german for p in person if len(p) > 4), RECORDS, True),
+        (has["id"] or german or (numbered and has["filed"]), RECORDS, False),
+        (len(said) == 1 and has["person"], RECORDS, False),
     )
-    names = some & SURE_NAME or (some & NAME and some <= NAME | OF_A_PERSON)
-    if names or any(w.endswith("name") and w[:-4] in OF_A_PERSON for w in said):
-        return "names of people", True
-    if some & EMAIL:
-        return "e-mail addresses", False
-    if some & PHONES or any("telefon" in w or "phone" in w for w in said):
-        return "phone numbers", False
-    if some & ADDRESS or any(w.endswith("strasse") for w in said):
-        return "addresses", False
-    if some & SURE_ID or (some & PERSON and of_a_person[0]) or any(of_a_person[1:]):
-        return RECORDS, True
-    if numbered and some & SECURITY:
-        return RECORDS, True
-    alone = len(said) == 1 and some & PERSON
-    return (RECORDS, False) if some & ID or german or (numbered and some & FILED) or alone else None
+    return next(((what, sure) for fits, what, sure in rules if fits), None)
 
 
 # -- both ------------------------------------------------------------------------------
@@ -203,55 +178,53 @@ def _why_hinted(name: str, counts: pd.Series) -> str | None:
     if said is None:
         return None
     what, sure = said
-    said_yes = all(str(value).strip().casefold() in YES_OR_NO for value in counts.index)
+    said_yes = all(str(value).strip().casefold() in WORDS["yes or no"] for value in counts.index)
     harmless = said_yes if sure else len(counts) <= FEW and counts.min() >= RARE
-    return None if harmless else BY_NAME.format(what)
+    return None if harmless else f"by its name it holds {what}"
 
 
 def _why_texts(name: str, texts: list[str]) -> str | None:
     stripped = [text.strip() for text in texts]
+    several = len(stripped) > FEW
 
-    def share(fits: Callable[[str], object]) -> float:
-        return sum(map(bool, map(fits, stripped))) / len(stripped)
+    def share(pattern: str) -> float:
+        return float(np.mean([re.fullmatch(pattern, text) is not None for text in stripped]))
 
     for what, pattern in ANY.items():
-        if any(map(pattern.search, stripped)):
+        if any(re.search(pattern, text) for text in stripped):
             return LOOKS.format(what)
-    if share(DATE.fullmatch) >= MOSTLY:
-        return DATES if len(stripped) > FEW else None
+    if share(DATE) >= MOSTLY:
+        return DATES if several else None
     for what, pattern in HALF.items():
-        if share(pattern.fullmatch) >= 0.5:
+        if share(pattern) >= 0.5:
             return LOOKS.format(what)
-    if share(_is_phone) >= 0.5:
-        return LOOKS.format("phone numbers")
-    of_people = len(stripped) > FEW or bool(PERSON & set(words(name)))
-    if any(map(TITLE.match, stripped)) or (of_people and share(FULL_NAME.fullmatch) >= MOSTLY):
-        return NAMES
+    of_people = several or not WORDS["person"].isdisjoint(words(name))
+    if any(re.match(TITLE, t) for t in stripped) or (of_people and share(FULL_NAME) >= MOSTLY):
+        return "its values are names of people"
     lengths = [len(text) for text in stripped]
     if max(lengths) > LONG_TEXT or np.median(lengths) > LONG_TEXT / 2:
-        return LONG
+        return "its values are long texts, in which anything may stand"
     numbers = pd.to_numeric(pd.Series(stripped, dtype=object), errors="coerce").notna().mean()
-    return NUMBERS if len(stripped) > FEW and 0.8 < numbers < 1 else None
+    return NUMBERS if several and 0.8 < numbers < 1 else None
 
 
 def _why_listed(counts: pd.Series) -> str | None:
-    rows = counts.sum()
+    rows, common = counts.sum(), counts[counts >= RARE]
     if len(counts) >= MOSTLY * rows:
-        return OWN
-    common = counts[counts >= RARE]
+        return "nearly every row has a value of its own"
     if 2 * common.sum() < rows:
-        return SCARCE
-    return MANY if len(common) > MOST_LISTED else None
+        return f"most of its rows have a value that fewer than {RARE} rows have"
+    many = f"it has more than {MOST_LISTED} values; describe it with the list of a code book"
+    return many if len(common) > MOST_LISTED else None
 
 
 def _why_numbers(name: str, values: np.ndarray) -> str | None:
     """Whole numbers that name people or records; measurements may be as different as they are."""
     if not np.all(np.isfinite(values)) or np.any(values != np.round(values)):
         return None
-    said = said_by_name(name)
     counts = pd.Series(values).value_counts()
-    phones = said is not None and said[0].startswith("phone") and np.median(values) > 1e5
-    if phones or (said is not None and said[0].startswith("numbers")):
+    what, _ = said_by_name(name) or ("", False)
+    if what == RECORDS or (what == "phone numbers" and np.median(values) > 1e5):
         reason = _why_hinted(name, counts)
         if reason:
             return reason
@@ -261,22 +234,19 @@ def _why_numbers(name: str, values: np.ndarray) -> str | None:
     digits = np.floor(np.log10(np.maximum(np.abs(values), 1))) + 1
     same = (digits == np.median(digits)).mean() >= MOSTLY
     if low >= 1e7 and same and not _are_moments(low, high):
-        return LONG_NUMBERS
+        return "its whole numbers are long and different, as numbers of people and accounts are"
     if len(counts) < MOSTLY * rows:
         return None
     # so many different ones of independent draws would lie in a range five times as wide; if all
     # of them lie on a grid, such as every third number, its points are counted
     steps = np.diff(np.sort(counts.index.to_numpy()))
     step = np.gcd.reduce(steps.astype(np.int64)) if high - low < 2.0**62 else 1
-    return CONSECUTIVE if len(counts) >= 0.5 * ((high - low) / max(step, 1) + 1) else None
+    consecutive = len(counts) >= 0.5 * ((high - low) / max(step, 1) + 1)
+    reason = "its whole numbers are different and without gaps, as numbers of records are"
+    return reason if consecutive else None
 
 
 def _are_moments(low: float, high: float) -> bool:
     """Whether whole numbers can be days as yyyymmdd, or seconds (or parts of them) since 1970."""
     days = low >= 1800_01_01 and high <= 2200_12_31
     return days or any(low >= 1e9 * unit and high <= 2.5e9 * unit for unit in (1, 1e3, 1e6, 1e9))
-
-
-def _is_phone(text: str) -> bool:
-    digits = sum(c.isdigit() for c in text)
-    return 7 <= digits <= 15 and bool(PHONE.fullmatch(text)) and not DATE.fullmatch(text)
