@@ -80,11 +80,6 @@ class DrawnEdge:
     label: str
 
 
-def family_name(family: Any) -> str:
-    """The name of a family, as pyvinecopulib writes it in Python."""
-    return str(family).rpartition(".")[2]
-
-
 def edges_of(vine: pv.Vinecop) -> Iterator[tuple[DrawnEdge, Any]]:
     """Every edge of a pyvinecopulib vine, tree by tree, and its copula."""
     for level, tree in enumerate(vine.get_trees(), start=1):
@@ -92,7 +87,7 @@ def edges_of(vine: pv.Vinecop) -> Iterator[tuple[DrawnEdge, Any]]:
             pair = edge["pair_copula"]
             first, second = (i - 1 for i in edge["conditioned"])
             given = frozenset(i - 1 for i in edge["conditioning"])
-            label = f"{family_name(pair.family)}\n{pair.tau:+.2f}"
+            label = f"{pair.family.name}\n{pair.tau:+.2f}"
             yield DrawnEdge(level, first, second, given, float(pair.tau), label), pair
 
 
@@ -104,7 +99,7 @@ def trees_table(vine: pv.Vinecop, names: Sequence[str]) -> pd.DataFrame:
             "first": names[edge.first],
             "second": names[edge.second],
             "given": ", ".join(names[i] for i in sorted(edge.given)),
-            "family": family_name(pair.family),
+            "family": pair.family.name,
             "rotation": pair.rotation,
             "parameters": round(float(pair.npars), 1),
             "tau": round(edge.strength, 4),

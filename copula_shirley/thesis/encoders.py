@@ -53,18 +53,12 @@ class Identity(msgspec.Struct, tag_field="coding", tag="identity", forbid_unknow
 
 
 class Codes(msgspec.Struct, tag_field="coding", tag="codes"):
-    """One number per category: ordinal, weight of evidence, mixed model.
+    """One number per category in declared order: ordinal, weight of evidence, mixed model.
 
-    Departs from the thesis: categories that share a code are set apart by the smallest possible
-    step, in their declared order, so that each keeps its own place on the unit interval and decodes
-    to itself. The thesis' decoder let the last category win and lost the others.
-
-    Parameters
-    ----------
-    codes : list of float
-        Code of each category in declared order.
-    missing : bool
-        The last code is that of missing values.
+    With ``missing`` the last code is that of missing values. Departs from the thesis: categories
+    that share a code are set apart by the smallest possible step, in their declared order, so that
+    each keeps its own place on the unit interval and decodes to itself. The thesis' decoder let the
+    last category win and lost the others.
 
     Examples
     --------
@@ -98,7 +92,7 @@ class Codes(msgspec.Struct, tag_field="coding", tag="codes"):
         return [Margin.of(codes[order], mass[order])]
 
     def fits(self, column: Column, margins: list[Margin]) -> bool:
-        known = (len(self.codes), self.missing) == (len(_levels(column)), column.missing)
+        known = _declares(column, len(self.codes), self.missing)
         return known and bool(np.isin(margins[0].atoms, self.codes).all())
 
 
@@ -122,9 +116,9 @@ class OneHot(msgspec.Struct, tag_field="coding", tag="onehot"):
 
     def decode(self, encoded: FloatArray) -> FloatArray:
         """The number whose dummy is set last; NaN where none is."""
-        last = self.width - 1 - np.argmax(encoded[:, ::-1] == 1, axis=1)
+        last = self.width - 1 - np.argmax(encoded[:, ::-1], axis=1)
         numbers = _number(last, self.width, self.missing)
-        return np.where((encoded == 1).any(axis=1), numbers, np.nan)
+        return np.where(encoded.any(axis=1), numbers, np.nan)
 
     def margins(self, atoms: FloatArray, mass: FloatArray) -> list[Margin]:
         """A two-point margin for each dummy, by the category's share."""
@@ -133,7 +127,7 @@ class OneHot(msgspec.Struct, tag_field="coding", tag="onehot"):
         return [Margin.of(np.array([0.0, 1.0]), np.array([1 - p, p])) for p in shares]
 
     def fits(self, column: Column, margins: list[Margin]) -> bool:
-        known = (self.width, self.missing) == (len(_levels(column)), column.missing)
+        known = _declares(column, self.width, self.missing)
         return known and all(np.array_equal(margin.atoms, [0.0, 1.0]) for margin in margins)
 
 
@@ -145,6 +139,10 @@ Coding = Identity | Codes | OneHot
 def _level(numbers: FloatArray, levels: int) -> NDArray[np.intp]:
     """Index of each number's category; a missing value is the last one."""
     return np.where(np.isneginf(numbers), levels - 1, numbers).astype(np.intp)
+
+
+def _declares(column: Column, levels: int, missing: bool) -> bool:
+    return (levels, missing) == (len(_levels(column)), column.missing)
 
 
 def _number(level: NDArray[np.intp], levels: int, missing: bool) -> FloatArray:
@@ -160,14 +158,13 @@ def check_encoder(encoder: str, target: str | None, columns: tuple[Column, ...])
     by_name = {column.name: column for column in columns}
     if target is not None:
         check_one_of("target", target, list(by_name))
-    if encoder == "onehot":
-        widths = {c.name: len(c.categories) + c.missing if c.nominal else 1 for c in columns}
-        widest, total = max(widths, key=widths.__getitem__), sum(widths.values())
-        if total > MOST_COLUMNS:
-            raise SettingError(
-                f"encoder ('onehot') would make {total} columns, more than {MOST_COLUMNS}; column "
-                f"{widest!r} alone has {widths[widest]} categories: use another encoder"
-            )
+    widths = {c.name: len(_levels(c)) if c.nominal else 1 for c in columns}
+    widest, total = max(widths, key=widths.__getitem__), sum(widths.values())
+    if encoder == "onehot" and total > MOST_COLUMNS:
+        raise SettingError(
+            f"encoder ('onehot') would make {total} columns, more than {MOST_COLUMNS}; column "
+            f"{widest!r} alone has {widths[widest]} categories: use another encoder"
+        )
     if not supervised(encoder, columns, target):
         return
     if target is None:
@@ -208,10 +205,9 @@ def fit_codings(
     target: str | None,
     numbers: dict[str, FloatArray],
 ) -> dict[str, Coding]:
-    """A coding for every attribute, supervised ones fitted on the rows given.
+    """A coding for every attribute; ``numbers`` are the rows set aside for a supervised encoder.
 
-    ``numbers`` are the rows set aside for the encoder; ordinal and one-hot codings look at the
-    declared categories only, never at a row.
+    Ordinal and one-hot codings look at the declared categories only, never at a row.
     """
     codings: dict[str, Coding] = {}
     for column in columns:
@@ -222,13 +218,13 @@ def fit_codings(
         elif encoder == "ordinal" or column.name == target:
             codings[column.name] = Codes(_ordinal(column), column.missing)
         else:
-            labels = _labels(numbers[column.name])
             goal = _goal(next(c for c in columns if c.name == target), numbers[str(target)])
+            fit = _weight_of_evidence if encoder == "woe" else _mixed_model
             with warnings.catch_warnings():  # of what the libraries use of pandas
                 warnings.simplefilter("ignore", DeprecationWarning)
                 warnings.simplefilter("ignore", FutureWarning)
-                fit = _weight_of_evidence if encoder == "woe" else _mixed_model
-                codings[column.name] = Codes(fit(column, labels, goal), column.missing)
+                codes = fit(_labels(numbers[column.name]), goal, _labels(_levels(column)))
+            codings[column.name] = Codes(codes, column.missing)
     return codings
 
 
@@ -258,43 +254,40 @@ def _goal(column: Column, numbers: FloatArray) -> pd.Series:
 
 def _ordinal(column: Column) -> list[float]:
     """Alphabetical ranks from 1 (thesis table 4.1), and 0 for missing values."""
-    texts = [str(category) for category in column.categories]
-    ranks = np.empty(len(texts))
-    ranks[np.argsort(texts, kind="stable")] = np.arange(1, len(texts) + 1)
-    return [*ranks.tolist(), *([0.0] * column.missing)]
+    texts = pd.Series([str(category) for category in column.categories], dtype=object)
+    return [*texts.rank(method="first").tolist(), *([0.0] * column.missing)]
 
 
-def _fitted_codes(encoder: Any, column: Column, labels: pd.Series, goal: pd.Series) -> list[float]:
-    """Fit a category encoder to labels, and code all declared categories with it."""
-    encoder.fit(pd.DataFrame({"category": labels}), goal)
-    levels = pd.DataFrame({"category": _labels(_levels(column))})
-    codes: list[float] = encoder.transform(levels)["category"].astype(float).tolist()
+def _fitted_codes(encoder: Any, labels: pd.Series, goal: pd.Series, levels: Any) -> list[float]:
+    """Fit a category encoder to labels, and code all levels with it."""
+    encoder.fit(labels.to_frame(), goal)
+    codes: list[float] = encoder.transform(levels.to_frame())["category"].astype(float).tolist()
     return codes
 
 
-def _weight_of_evidence(column: Column, labels: pd.Series, goal: pd.Series) -> list[float]:
+def _weight_of_evidence(labels: pd.Series, goal: pd.Series, levels: pd.Series) -> list[float]:
     """log(((pos + 1) / (P + 2)) / ((neg + 1) / (N + 2))), 0 for unseen categories.
 
     Departs from the thesis' table 4.2, which avoids the logarithm of 0 by a 0.0001; this is what
     the authors' scripts compute.
     """
-    return _fitted_codes(ce.WOEEncoder(cols=["category"]), column, labels, goal)
+    return _fitted_codes(ce.WOEEncoder(cols=["category"]), labels, goal, levels)
 
 
-def _mixed_model(column: Column, labels: pd.Series, goal: pd.Series) -> list[float]:
+def _mixed_model(labels: pd.Series, goal: pd.Series, levels: pd.Series) -> list[float]:
     """Random effect of each category on the target, 0 for unseen categories."""
     if set(goal.unique()) == {0.0, 1.0}:
-        return _logistic_mixed_model(column, labels, goal)
+        return _logistic_mixed_model(labels, goal, levels)
     encoder = ce.GLMMEncoder(cols=["category"], binomial_target=False)
     try:
-        return _fitted_codes(encoder, column, labels, goal)
+        return _fitted_codes(encoder, labels, goal, levels)
     except ValueError as error:
         if "singular" not in str(error):
             raise
-        return [0.0] * len(_levels(column))  # no variance between categories
+        return [0.0] * len(levels)  # no variance between categories
 
 
-def _logistic_mixed_model(column: Column, labels: pd.Series, goal: pd.Series) -> list[float]:
+def _logistic_mixed_model(labels: pd.Series, goal: pd.Series, levels: pd.Series) -> list[float]:
     """The mixed model of category_encoders' GLMMEncoder, from a fixed start.
 
     category_encoders cannot fix where statsmodels 0.15 starts, so that its codes would differ from
@@ -303,9 +296,7 @@ def _logistic_mixed_model(column: Column, labels: pd.Series, goal: pd.Series) ->
     from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM  # noqa: PLC0415
 
     dummies = pd.get_dummies(labels, dtype=float)
-    of_one_kind = np.zeros(dummies.shape[1], dtype=int)
-    model = BinomialBayesMixedGLM(
-        goal.to_numpy(), np.ones((len(goal), 1)), dummies.to_numpy(), of_one_kind
-    )
-    effects = dict(zip(dummies.columns, model.fit_vb(rng=0).vc_mean, strict=True))
-    return [float(effects.get(label, 0.0)) for label in _labels(_levels(column))]
+    intercept, of_one_kind = np.ones((len(goal), 1)), np.zeros(dummies.shape[1], dtype=int)
+    model = BinomialBayesMixedGLM(goal.to_numpy(), intercept, dummies.to_numpy(), of_one_kind)
+    effects = pd.Series(model.fit_vb(rng=0).vc_mean, index=dummies.columns)
+    return effects.reindex(levels, fill_value=0.0).tolist()

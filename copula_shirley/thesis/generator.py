@@ -36,21 +36,23 @@ from copula_shirley.fitted import Progress, RandomState
 from copula_shirley.generator import Generator, Rebuilt
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Tables
-from copula_shirley.privacy.budget import Budget, NeighbourName, check_epsilon
+from copula_shirley.privacy.budget import Budget, NeighbourName
 from copula_shirley.privacy.floating import DiffprivlibNoise
 from copula_shirley.privacy.ledger import Ledger, Reason
-from copula_shirley.privacy.noise import NoiseSource, check_mechanism
+from copula_shirley.privacy.noise import NoiseSource
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import Cells, FloatArray
-from copula_shirley.schema.schema import Column, OnUnknown, Schema
-from copula_shirley.settings import check_choices, check_share
+from copula_shirley.schema.schema import OnUnknown, Schema
+from copula_shirley.settings import check_choices, check_positive_whole, check_share
 from copula_shirley.thesis import encoders
 from copula_shirley.thesis.encoders import Coding
-from copula_shirley.thesis.histograms import Atoms, ThesisCalibration, split_rows
+from copula_shirley.thesis.histograms import Atoms, ThesisCalibration, check_noise, split_rows
 from copula_shirley.thesis.margins import Margin, from_uniforms, pseudo_observations, to_mass
 from copula_shirley.thesis.vine import (
+    Criterion,
+    TreeCriterion,
     Truncation,
-    VineSettings,
+    family_set,
     fit_vine,
     sample_vine,
     vine_from_json,
@@ -112,10 +114,10 @@ class CopulaShirley(Generator):
     #: "thesis": epsilon for every column, bins from the data. "honest": epsilon divided by the
     #: columns, bins from the schema, and a person with several rows is protected as one.
     accounting: Literal["thesis", "honest"] = "thesis"
-    #: Of the vine, as the next three: see ``VineSettings``.
+    #: A set of families ("all", "parametric", ...), or their names.
     families: str | Sequence[str] = "all"
-    criterion: str = "aic"
-    tree_criterion: str = "rho"
+    criterion: Criterion = "aic"
+    tree_criterion: TreeCriterion = "rho"
     threads: int | None = None
     #: Tell the vine which columns are discrete; the thesis does not.
     discrete: bool = False
@@ -131,32 +133,17 @@ class CopulaShirley(Generator):
     def _honest(self) -> bool:
         return self.accounting == "honest"
 
-    def _vine_settings(self) -> VineSettings:
-        return VineSettings(
-            self.families, self.criterion, self.tree_criterion, self.truncation, self.threads
-        )
-
     def _check_settings(self, schema: Schema) -> None:
-        if self.epsilon is not None:
-            check_epsilon(self.epsilon)
         check_choices(self)
         check_share("split", self.split)
         check_share("encoder_share", self.encoder_share)
-        self._check_noise(len(schema))
-        self._vine_settings()
+        check_noise(self.mechanism, self.epsilon, self.delta, len(schema), shared=self._honest)
+        family_set(self.families)
+        if self.threads is not None:
+            check_positive_whole("threads", self.threads)
+        if self.truncation not in (None, "auto"):
+            check_positive_whole("truncation", self.truncation)
         encoders.check_encoder(self.encoder, self.target, schema.columns)
-
-    def _check_noise(self, columns: int) -> None:
-        check_mechanism(self.mechanism, self.delta)
-        if self.epsilon is None:
-            return
-        if self._honest:  # what is left for one column
-            check_epsilon(self.epsilon / columns)
-            check_mechanism(self.mechanism, self.delta / columns)
-        elif self.mechanism == "gaussian" and self.delta * columns >= 1:
-            raise SettingError(
-                f"delta ({self.delta!r}) times the {columns} columns must be below 1"
-            )
 
     def open_ledger(self, schema: Schema) -> Ledger:
         """The budget is the true cost: d times epsilon by the thesis' accounting."""
@@ -169,8 +156,9 @@ class CopulaShirley(Generator):
             rows_per_unit=schema.max_rows if by_person else 1,
         )
         if schema.person is not None and not by_person:
-            what = f"person column {schema.person}"
-            ledger.record_unprotected("ledger", what, Reason.PERSON_AS_ROWS)
+            ledger.record_unprotected(
+                "ledger", f"person column {schema.person}", Reason.PERSON_AS_ROWS
+            )
         return ledger
 
     def _budget(self, times: int, shared_by: int = 1) -> Budget | None:
@@ -190,7 +178,13 @@ class CopulaShirley(Generator):
         self._cells = self._cells_of(schema)
         parts = self._split(rows, ledger, split_rng)
         progress("encode", 0.05)
-        self._codings = self._fit_codings(schema, rows.take(parts[ENCODER_ROWS]), ledger)
+        if ENCODER_ROWS in parts:  # Algorithm 2, line 1
+            what = f"{self.encoder} codes"
+            ledger.record_unprotected("encoder", what, Reason.SUPERVISED_CODES, ENCODER_ROWS)
+        encoder_rows = rows.take(parts.get(ENCODER_ROWS, np.empty(0, dtype=np.intp)))
+        self._codings = encoders.fit_codings(
+            self.encoder, schema.columns, self.target, encoder_rows
+        )
         progress("histograms", 0.1)
         part = COPULA_ROWS if self.epsilon is None else HISTOGRAM_ROWS
         numbers = self._snapped(rows.take(parts[part]))
@@ -242,16 +236,7 @@ class CopulaShirley(Generator):
         units = rows.units if self._honest else np.arange(len(rows))
         parts = split_rows(units, shares, self.neighbours, rng)
         ledger.partition(tuple(parts), by_value=False)
-        return {ENCODER_ROWS: np.empty(0, dtype=np.intp), **parts}
-
-    def _fit_codings(
-        self, schema: Schema, numbers: dict[str, FloatArray], ledger: Ledger
-    ) -> dict[str, Coding]:
-        """Encode nominal columns (Algorithm 2, line 1)."""
-        if len(numbers[schema.names[0]]):
-            what = f"{self.encoder} codes"
-            ledger.record_unprotected("encoder", what, Reason.SUPERVISED_CODES, ENCODER_ROWS)
-        return encoders.fit_codings(self.encoder, schema.columns, self.target, numbers)
+        return parts
 
     def _fit_margins(self, name: str, atoms: FloatArray, curator: Curator) -> list[Margin]:
         """Noisy histogram of one attribute, as margins (Algorithm 2, lines 3 to 6).
@@ -285,20 +270,19 @@ class CopulaShirley(Generator):
         encoded = np.hstack([c.encode(numbers[name]) for name, c in self._codings.items()])
         margins = self._all_margins()
         pseudo = pseudo_observations(encoded, margins)
-        varies = [j for j in range(pseudo.shape[1]) if len(np.unique(pseudo[:, j])) > 1]
+        varies = np.flatnonzero(np.ptp(pseudo, axis=0)).tolist()
         if not varies:
             return None, varies
-        left = pseudo_observations(encoded, margins, left=True) if self.discrete else None
-        steps = [
-            self.discrete and bool(schema[name].domain.is_discrete)
-            for name, coding in self._codings.items()
-            for _ in range(coding.width)
-        ]
+        columns = [schema[name] for name, c in self._codings.items() for _ in range(c.width)]
         vine = fit_vine(
             pseudo[:, varies],
-            self._vine_settings(),
-            left=None if left is None else left[:, varies],
-            discrete=[steps[j] for j in varies],
+            families=self.families,
+            criterion=self.criterion,
+            tree_criterion=self.tree_criterion,
+            truncation=self.truncation,
+            threads=self.threads,
+            left=pseudo_observations(encoded, margins, left=True)[:, varies],
+            discrete=[self.discrete and bool(columns[j].domain.is_discrete) for j in varies],
             progress=lambda stage, share: progress(stage, 0.2 + 0.8 * share),
         )
         return vine, varies
@@ -307,9 +291,8 @@ class CopulaShirley(Generator):
         return [margin for margins in self._margins.values() for margin in margins]
 
     def _warn(self, ledger: Ledger) -> None:
-        if ledger.claimed is None:
-            text = "noise is off, so nothing is protected"
-        else:
+        text = "noise is off, so nothing is protected"
+        if ledger.claimed is not None:
             text = (
                 f"the thesis claims {ledger.claimed} for this method, but nothing is proved: "
                 f"the histograms cost {ledger.spent}, "
@@ -333,11 +316,10 @@ class CopulaShirley(Generator):
             for name, values in again.items():
                 numbers[name][undecided] = values
         for name, values in numbers.items():
-            column = self.schema_[name]
-            self._decide(column, values, inside_rng)
+            self._decide(name, values, inside_rng)
             if self._cells:
                 spread = self._cells[name].spread(values, inside_rng)
-                numbers[name] = column.domain.round(spread)
+                numbers[name] = self.schema_[name].domain.round(spread)
         return numbers
 
     def _draw_numbers(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -353,13 +335,13 @@ class CopulaShirley(Generator):
             for (name, coding), part in zip(self._codings.items(), parts, strict=True)
         }
 
-    def _decide(self, column: Column, values: FloatArray, rng: np.random.Generator) -> None:
+    def _decide(self, name: str, values: FloatArray, rng: np.random.Generator) -> None:
         """Draw a category by its share where no redraw set a dummy."""
-        open_rows = np.flatnonzero(np.isnan(values))
-        if len(open_rows):
-            shares = np.array([margin.mass[-1] for margin in self._margins[column.name]])
-            drawn = rng.choice(len(shares), size=len(open_rows), p=shares / shares.sum())
-            values[open_rows] = self._codings[column.name].decode(np.eye(len(shares))[drawn])
+        undecided = np.isnan(values)
+        if undecided.any():
+            shares = np.array([margin.mass[-1] for margin in self._margins[name]])
+            drawn = rng.choice(len(shares), size=undecided.sum(), p=shares / shares.sum())
+            values[undecided] = self._codings[name].decode(np.eye(len(shares))[drawn])
 
     def rebuilt(self) -> Rebuilt:
         """The vine is always unprotected, and by the thesis' accounting so are the bins.
@@ -405,8 +387,7 @@ class CopulaShirley(Generator):
             j += coding.width
         self._vine = None if known.vine is None else vine_from_json(known.vine)
         dimension = len(self._in_vine) if self._vine is None else self._vine.dim
-        different = {k for k in self._in_vine if 0 <= k < j}
-        if not len(self._in_vine) == len(different) == dimension:
+        if not len(self._in_vine) == len(set(self._in_vine) & set(range(j))) == dimension:
             raise ArtefactError("its vine must be about its columns")
         self._cells = self._cells_of(self.schema_)
 
@@ -421,9 +402,8 @@ class CopulaShirley(Generator):
         self._check_fitted()
         names = []
         for name, coding in self._codings.items():
-            listed = [*self.schema_[name].domain.categories, "missing"]
-            dummies = [f"{name}={k}" for k in listed[: coding.width]]
-            names += dummies if coding.width > 1 else [name]
+            listed = [*self.schema_[name].domain.categories, "missing"][: coding.width]
+            names += [f"{name}={k}" for k in listed] if coding.width > 1 else [name]
         return [names[j] for j in self._in_vine]
 
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from copula_shirley.errors import SettingError
 from copula_shirley.measure.calibration import Calibration, Price
 from copula_shirley.measure.queries import Query
+from copula_shirley.privacy.budget import check_epsilon
 from copula_shirley.privacy.floating import analytic_scale
 from copula_shirley.privacy.ledger import Budget, Sensitivity
+from copula_shirley.privacy.noise import check_mechanism
 from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.domain import FloatArray
 
@@ -41,22 +43,35 @@ def split_rows(
     (3, 3)
     """
     n = int(units.max()) + 1
-    names = list(shares)
+    count, sizes = len(shares), list(shares.values())
     if neighbours == "add-remove":
-        dealt = rng.choice(len(names), size=n, p=[shares[name] for name in names])
+        dealt = rng.choice(count, size=n, p=sizes)
     else:
-        if n < len(names):
+        if n < count:
             raise SettingError(
                 f"the table has {n} rows or people, too few to be split into "
-                f"{len(names)} parts ({', '.join(names)})"
+                f"{count} parts ({', '.join(shares)})"
             )
-        cuts = np.rint(np.cumsum([shares[name] for name in names]) * n).astype(int)
-        # each part keeps at least one unit
-        for i in range(len(names)):
-            cuts[i] = min(max(cuts[i], i + 1), n - (len(names) - 1 - i))
+        cuts = np.rint(np.cumsum(sizes) * n).astype(int)
+        cuts = cuts.clip(np.arange(count) + 1, n - count + 1 + np.arange(count))  # a unit each
         dealt = np.empty(n, dtype=np.intp)
         dealt[rng.permutation(n)] = np.searchsorted(cuts, np.arange(n), side="right")
-    return {name: np.flatnonzero(dealt[units] == i) for i, name in enumerate(names)}
+    return {name: np.flatnonzero(dealt[units] == i) for i, name in enumerate(shares)}
+
+
+def check_noise(
+    mechanism: str, epsilon: float | None, delta: float, columns: int, *, shared: bool
+) -> None:
+    """Refuse a budget that cannot be shared by the columns, or spent on each of them."""
+    check_mechanism(mechanism, delta)
+    if epsilon is None:
+        return
+    check_epsilon(epsilon)
+    if shared:  # what is left for one column
+        check_epsilon(epsilon / columns)
+        check_mechanism(mechanism, delta / columns)
+    elif mechanism == "gaussian" and delta * columns >= 1:
+        raise SettingError(f"delta ({delta!r}) times the {columns} columns must be below 1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +106,7 @@ class ThesisCalibration(Calibration):
     """
 
     def __init__(self, cost: Budget | None, unit: Sensitivity, mechanism: str) -> None:
-        self.budget = cost
-        self.unit = unit
-        self.mechanism = mechanism
+        self.budget, self.unit, self.mechanism = cost, unit, mechanism
 
     @property
     def gaussian(self) -> bool:

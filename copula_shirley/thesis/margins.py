@@ -23,8 +23,8 @@ TRIM = 1e-10
 def to_mass(noisy_counts: FloatArray) -> FloatArray:
     """Turn noisy counts into a probability mass.
 
-    Negative counts become 0, as in the thesis. Where all noisy counts are 0 nothing was learnt, and
-    the mass is uniform (the thesis does not say).
+    Negative counts become 0, as in the thesis. Where all are 0 the mass is uniform (the thesis does
+    not say).
 
     Examples
     --------

@@ -1,18 +1,17 @@
 """Vine copulas through pyvinecopulib (thesis 1.2 and 4.2.3, Algorithm 3).
 
-``fit_vine`` selects the same vine as ``pyvinecopulib.Vinecop.from_data`` with
-the same controls. It is faster because pseudo-observations of discrete columns
-repeat: a pair of columns collapses to its few distinct points, and maximum
-likelihood over weighted points equals that over the rows.
+``fit_vine`` selects the same vine as ``pyvinecopulib.Vinecop.from_data`` with the same controls. It
+is faster because pseudo-observations of discrete columns repeat: a pair of columns collapses to its
+few distinct points, and maximum likelihood over weighted points equals that over the rows.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -23,15 +22,13 @@ from scipy.stats import norm
 
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files.plain_json import parse_json
+from copula_shirley.generator import Progress, silent
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.settings import check_one_of, check_positive_whole
-from copula_shirley.trees import family_name
 
 Truncation = int | str | None
-Progress = Callable[[str, float], None]
-
-CRITERIA = ("loglik", "aic", "bic")
-TREE_CRITERIA = ("tau", "rho", "hoeffd", "mcor", "joe", "cxi")
+Criterion = Literal["loglik", "aic", "bic"]
+TreeCriterion = Literal["tau", "rho", "hoeffd", "mcor", "joe", "cxi"]
+FAMILIES = {family.name: family for family in pv.families.all}  # type: ignore[attr-defined]
 FAMILY_SETS: dict[str, list[Any]] = {
     name.replace("one_par", "one-parameter"): list(getattr(pv.families, name))
     for name in ("all", "parametric", "nonparametric", "elliptical", "archimedean", "one_par")
@@ -44,70 +41,44 @@ BATCH = 2048
 PSI0 = 0.9
 
 
-@dataclass(frozen=True)
-class VineSettings:
-    """How a vine is selected; the defaults are the thesis'."""
-
-    families: str | Sequence[str] = "all"
-    criterion: str = "aic"
-    tree_criterion: str = "rho"
-    truncation: Truncation = 2
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        family_set(self.families)
-        check_one_of("criterion", self.criterion, CRITERIA)
-        check_one_of("tree_criterion", self.tree_criterion, TREE_CRITERIA)
-        if self.threads is not None:
-            check_positive_whole("threads", self.threads)
-        if self.truncation not in (None, "auto"):
-            check_positive_whole("truncation", self.truncation)
-
-
 def family_set(families: str | Sequence[str]) -> list[Any]:
     """Families by the name of a set, or by their own names."""
     if isinstance(families, str) and families in FAMILY_SETS:
         return FAMILY_SETS[families]
-    by_name = {family_name(family): family for family in pv.families.all}
     wanted = [families] if isinstance(families, str) else list(families)
-    unknown = [name for name in wanted if name not in by_name]
+    unknown = [name for name in wanted if name not in FAMILIES]
     if unknown or not wanted:
         raise SettingError(
             f"families ({families!r}) must be one of {', '.join(FAMILY_SETS)}, "
-            f"or a list out of {', '.join(by_name)}"
+            f"or a list out of {', '.join(FAMILIES)}"
         )
-    return [by_name[name] for name in wanted]
+    return [FAMILIES[name] for name in wanted]
 
 
 def fit_vine(
     pseudo: FloatArray,
-    settings: VineSettings,
     *,
+    families: str | Sequence[str] = "all",
+    criterion: Criterion = "aic",
+    tree_criterion: TreeCriterion = "rho",
+    truncation: Truncation = 2,
+    threads: int | None = None,
     left: FloatArray | None = None,
-    discrete: Sequence[bool] | None = None,
-    progress: Progress | None = None,
+    discrete: Sequence[bool] = (),
+    progress: Progress = silent,
 ) -> pv.Vinecop:
-    """Select a vine by Dissmann's algorithm.
+    """Select a vine by Dissmann's algorithm; the defaults are the thesis'.
 
-    Parameters
-    ----------
-    pseudo : array, shape (n, d)
-        Pseudo-observations.
-    settings : VineSettings
-    left : array, shape (n, d), optional
-        Left limits F(x-), needed where a column is discrete.
-    discrete : sequence of bool, optional
-        Which columns are discrete; all are continuous by default, the thesis' way.
-    progress : callable, optional
-        Called with the name of the tree and the share of the trees done.
+    ``left`` has the left limits F(x-) of the pseudo-observations, needed where a column is
+    ``discrete``; by default all are continuous, the thesis' way.
     """
     n, d = pseudo.shape
     if d < 2 or n <= FEWEST_ROWS:
         return pv.Vinecop.from_dimension(d)
-    types = ["d" if flag else "c" for flag in (discrete or [False] * d)]
-    data = pseudo if left is None else np.hstack([pseudo, left[:, [t == "d" for t in types]]])
-    families = family_set(settings.families)
-    trees = min(settings.truncation, d - 1) if isinstance(settings.truncation, int) else d - 1
+    types = ["d" if flag else "c" for flag in discrete or [False] * d]
+    data = pseudo if left is None else np.hstack([pseudo, left[:, np.array(types) == "d"]])
+    listed = family_set(families)
+    trees = min(truncation, d - 1) if isinstance(truncation, int) else d - 1
     truncated_at: int | None = None
 
     def fit_pairs(tree: int, level: FloatArray, kinds: list[tuple[str, str]]) -> list[pv.Bicop]:
@@ -115,24 +86,18 @@ def fit_vine(
         nonlocal truncated_at
         if truncated_at is not None:  # mBICV stopped before: only independence is left
             return [pv.Bicop() for _ in kinds]
-        if progress:
-            progress(f"vine tree {tree + 1} of {trees}", tree / trees)
-
-        def fit(points: FloatArray, kind: tuple[str, str]) -> tuple[pv.Bicop, float]:
-            return fit_pair(points, families, settings.criterion, kind)
-
+        progress(f"vine tree {tree + 1} of {trees}", tree / trees)
         # the C++ fits release the interpreter lock, so threads run in parallel
-        with ThreadPoolExecutor(settings.threads or os.cpu_count() or 1) as pool:
-            fits = list(pool.map(fit, level, kinds))
-        if settings.truncation == "auto" and _no_gain(tree, fits, n):
+        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+            fits = list(pool.map(partial(fit_pair, listed, criterion), level, kinds))
+        if truncation == "auto" and _no_gain(tree, fits, n):
             truncated_at = max(tree, 1)  # vinecopulib always keeps the first tree
             return [pair if tree == 0 else pv.Bicop() for pair, _ in fits]
         return [pair for pair, _ in fits]
 
-    controls = pv.FitControlsVinecop(tree_criterion=settings.tree_criterion, trunc_lvl=trees)
-    found = _Found.from_data(
-        np.asfortranarray(data), controls, var_types=types, fit_level=fit_pairs
-    )
+    controls = pv.FitControlsVinecop(tree_criterion=tree_criterion, trunc_lvl=trees)
+    data = np.asfortranarray(data)
+    found = _Found.from_data(data, controls, var_types=types, fit_level=fit_pairs)
     vine = pv.Vinecop.from_structure(
         structure=found.structure, pair_copulas=found.pairs, var_types=types
     )
@@ -170,14 +135,12 @@ def _no_gain(tree: int, fits: list[tuple[pv.Bicop, float]], rows: int) -> bool:
 
 
 def fit_pair(
-    points: FloatArray,
     families: Sequence[Any],
-    criterion: str = "aic",
+    criterion: Criterion,
+    points: FloatArray,
     types: tuple[str, str] = ("c", "c"),
 ) -> tuple[pv.Bicop, float]:
-    """Select a pair copula as ``pyvinecopulib.Bicop.from_data`` does, but faster.
-
-    Returned are the pair copula and its log-likelihood over the rows.
+    """A pair copula as ``pyvinecopulib.Bicop.from_data`` selects it, and its log-likelihood.
 
     Each parametric family is fitted to the distinct points with their frequencies as weights.
     pyvinecopulib scales weights to a mean of one, which would weaken the likelihood against the
@@ -264,8 +227,7 @@ def sample_vine(
 ) -> FloatArray:
     """Draw n rows of uniforms from a vine by the inverse Rosenblatt transform.
 
-    The uniforms come from ``rng`` and are transformed in batches of one size,
-    so the draw does not depend on the number of threads to the last bit.
+    Batches have one size, so that no bit of the draw depends on the number of threads.
     """
     uniforms = rng.random((n, vine.dim))
     if vine.dim < 2 or vine.trunc_lvl == 0:
@@ -289,21 +251,20 @@ def vine_to_json(vine: pv.Vinecop) -> str:
 def vine_from_json(text: str) -> pv.Vinecop:
     """The vine that ``vine_to_json`` wrote.
 
-    The library believes what it reads, and a wrong size ends the whole process; so types and shapes
-    are checked here, number by number. It checks the bounds of parameters itself.
+    The library checks the bounds of parameters only, and a wrong size would end the whole process;
+    so types and shapes are checked here.
     """
     entry = msgspec.convert(parse_json(text.encode()), _Vine)
     array, d, pairs = entry.structure.array, entry.structure.array.d, entry.pairs or {}
-    trees = [pairs[f"tree{i}"] for i in range(array.t)]
+    edges = {f"tree{i}": {f"pc{j}" for j in range(d - 1 - i)} for i in range(array.t)}
     right = (
         array.t < d
         and sorted(entry.structure.order) == list(range(1, d + 1))
         and [len(row) for row in array.data] == [d - 1 - i for i in range(array.t)]
         and all(1 <= v <= d for row in array.data for v in row)
-        and len(pairs) == array.t
-        and all(set(tree) == {f"pc{j}" for j in range(d - 1 - i)} for i, tree in enumerate(trees))
+        and {tree: set(own) for tree, own in pairs.items()} == edges
         and len(entry.var_types) == d
-        and all(pair.fits() for tree in trees for pair in tree.values())
+        and all(pair.fits() for tree in pairs.values() for pair in tree.values())
     )
     if not right:
         raise ArtefactError("its vine cannot be one")

@@ -33,7 +33,7 @@ from copula_shirley import CopulaShirley, PrivacyWarning, PrivateVine
 from copula_shirley.experiments import load_dataset
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.thesis.margins import pseudo_observations
-from copula_shirley.thesis.vine import VineSettings, fit_vine
+from copula_shirley.thesis.vine import fit_vine
 
 SCALING_ROWS = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 VINE_ROWS, VINE_THREADS = 13_000, 2
@@ -85,7 +85,7 @@ def vine() -> bool:
         selection_criterion="aic", tree_criterion="rho", trunc_lvl=2, num_threads=VINE_THREADS
     )
     fits: dict[str, Callable[[], Any]] = {
-        "ours": lambda: fit_vine(u, VineSettings(truncation=2, threads=VINE_THREADS)),
+        "ours": lambda: fit_vine(u, truncation=2, threads=VINE_THREADS),
         "plain": lambda: pv.Vinecop.from_data(u, controls),
     }
     for name, fit in fits.items():
