@@ -20,9 +20,9 @@ from copula_shirley.generator import Generator
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Queries, Query, Tables
-from copula_shirley.privacy.budget import Budget, NeighbourName, check_epsilon
+from copula_shirley.privacy.budget import Budget, NeighbourName
 from copula_shirley.privacy.ledger import Ledger
-from copula_shirley.privacy.noise import Integers, check_mechanism
+from copula_shirley.privacy.noise import Integers
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.domain import FloatArray, Grid
@@ -74,10 +74,8 @@ class Baseline(Generator):
     _grid: Grid = field(init=False)
 
     def _check_settings(self, schema: Schema) -> None:
-        if self.epsilon is not None:
-            check_epsilon(self.epsilon)
         check_choices(self)
-        check_mechanism(self.mechanism, self._delta())
+        self._budget()  # refuses what is none
 
     def _delta(self) -> float:
         """Delta that the mechanism spends; 0 unless a subclass has one."""
@@ -89,9 +87,6 @@ class Baseline(Generator):
     def open_ledger(self, schema: Schema) -> Ledger:
         return Ledger.of(schema, self._budget(), self.neighbours)
 
-    def calibration(self, ledger: Ledger) -> Calibration:
-        return Calibration(self._budget(), ledger.sensitivity())
-
     def _curator(self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator) -> Curator:
         """Who answers all questions of this fit; nobody else looks at the rows."""
         self._public_rows = len(rows) if self._size_is_public(rows.schema) else 0  # not yet known
@@ -99,7 +94,8 @@ class Baseline(Generator):
         source = None if self.epsilon is None else self.noise_source(rng)
         codes = {k: v.astype(np.int32) for k, v in self._grid.codes(rows.numbers).items()}
         held = MemoryRows(rows.schema, rows.numbers, rows.units, codes=codes)
-        return self.curator_class(held, ledger, source, self.calibration(ledger))
+        calibration = Calibration(self._budget(), ledger.sensitivity())
+        return self.curator_class(held, ledger, source, calibration)
 
     def _ask(self, query: Query) -> Queries[Integers]:
         """The noisy numbers that answer a query about one thing, flat."""
@@ -140,9 +136,8 @@ class MarginBaseline(Baseline):
 
     _margins: dict[str, Margin]
 
-    def _margin(self, name: str, noisy: NDArray[Any]) -> Margin:
-        cells = np.arange(self._grid.sizes[name], dtype=float)
-        return Margin.of(cells, to_mass(noisy.astype(float)))
+    def _margin(self, noisy: NDArray[Any]) -> Margin:
+        return Margin.of(np.arange(float(len(noisy))), to_mass(noisy.astype(float)))
 
     def _numbers_at(
         self, uniforms: Iterable[FloatArray], rng: np.random.Generator

@@ -1,14 +1,15 @@
 """PrivBayes (Zhang, Cormode, Procopiuc, Srivastava, Xiao, TODS 2017).
 
-A Bayesian network is grown greedily: each step picks a child and its parents by
-the exponential mechanism. Then the joint counts of each child with its parents
-are released with noise, and rows are drawn from parents to children.
+A Bayesian network is grown greedily: each step picks a child and its parents by the exponential
+mechanism. Then the joint counts of each child with its parents are released with noise, and rows
+are drawn from parents to children.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -32,6 +33,8 @@ from copula_shirley.schema.schema import Column, Schema
 from copula_shirley.settings import check_positive_whole, check_share
 
 Codes = dict[str, NDArray[np.intp]]
+#: A child and its parents.
+Candidate = tuple[str, tuple[str, ...]]
 #: Scores are whole multiples of a count divided by this.
 UNIT = 2**16
 #: Bound on the rounding error of mutual information, in counts and for each row.
@@ -88,7 +91,7 @@ class PrivBayes(Baseline):
     def _check_sizes(self, sizes: dict[str, int]) -> None:
         """Refuse a degree whose largest possible table does not fit into memory."""
         widest = sorted(sizes, key=lambda name: -sizes[name])[: (self.degree or 0) + 1]
-        cells = float(np.prod([float(sizes[name]) for name in widest]))
+        cells = math.prod(sizes[name] for name in widest)
         if cells > MOST_CELLS:
             listed = ", ".join(f"{name!r} ({sizes[name]})" for name in widest)
             raise SettingError(
@@ -117,23 +120,10 @@ class PrivBayes(Baseline):
         """The number of rows, the network, then the tables; all else is post-processing."""
         left = yield from self._ask_size()
         tables_share = left * (1 - self.network_share)
-        reach, most = self._score_reach(ledger), self._most_cells(tables_share)
-        network = yield from self._grow(left * self.network_share, reach, most, rng, progress)
-        progress("tables", 0.8)
-        return (yield from self._measure(network, tables_share))
-
-    def _grow(
-        self,
-        share: float,
-        reach: float,
-        most_cells: float,
-        rng: np.random.Generator,
-        progress: Progress,
-    ) -> Queries[list[tuple[str, tuple[str, ...]]]]:
-        """Choose (child, parents) one after the other; the first column at random."""
+        reach, most_cells = self._score_reach(ledger), self._most_cells(tables_share)
         names = list(self._grid.sizes)
         first = names[int(rng.integers(len(names)))]
-        network: list[tuple[str, tuple[str, ...]]] = [(first, ())]
+        network: list[Candidate] = [(first, ())]
         for step in range(1, len(names)):
             progress(f"network {step} of {len(names) - 1}", 0.8 * step / len(names))
             chosen = [child for child, _ in network]
@@ -144,10 +134,11 @@ class PrivBayes(Baseline):
                 for parents in self._parent_sets(child, chosen, most_cells)
             ]
             scores = Scores(tuple(candidates), self._grid.sizes, self.score, reach)
-            query = Best("network", [scores], share / (len(names) - 1), what=f"choice {step}")
-            (pick,) = yield from self._ask(query)
+            share = left * self.network_share / (len(names) - 1)
+            (pick,) = yield from self._ask(Best("network", [scores], share, what=f"choice {step}"))
             network.append(candidates[int(pick)])
-        return network
+        progress("tables", 0.8)
+        return (yield from self._measure(network, tables_share))
 
     def _score_reach(self, ledger: Ledger) -> float:
         """How much one unit can change a score.
@@ -174,9 +165,7 @@ class PrivBayes(Baseline):
         useful = self._public_rows * epsilon / (2 * len(self._grid.sizes) * self.theta)
         return min(float(MOST_CELLS), useful)
 
-    def _measure(
-        self, network: list[tuple[str, tuple[str, ...]]], share: float
-    ) -> Queries[list[Joint]]:
+    def _measure(self, network: list[Candidate], share: float) -> Queries[list[Joint]]:
         """Noisy counts of each child with its parents.
 
         A table whose columns all stand in a later one (as those of the first k columns do) is not
@@ -249,7 +238,7 @@ class Scores:
     to the bound twice.
     """
 
-    candidates: tuple[tuple[str, tuple[str, ...]], ...]
+    candidates: tuple[Candidate, ...]
     sizes: dict[str, int]
     score: str
     #: How much one unit can change a score, in counts.
@@ -263,10 +252,7 @@ class Scores:
 
     def numbers(self, rows: MemoryRows) -> Integers:
         """The whole numbers; each is computed once and kept with the rows."""
-        scores = [
-            rows.derived(candidate, lambda: self._compute(rows, *candidate))  # noqa: B023
-            for candidate in self.candidates
-        ]
+        scores = [rows.derived(c, partial(self._compute, rows, *c)) for c in self.candidates]
         return np.array(scores, dtype=np.int64)
 
     def _compute(self, rows: MemoryRows, child: str, parents: tuple[str, ...]) -> int:

@@ -1,8 +1,7 @@
 """DP-Copula (Li, Xiong, Jiang, EDBT 2014): noisy margins and a noisy Gaussian copula.
 
-Both variants spend ``margin_share`` of epsilon on one histogram per column and
-the rest on the m(m-1)/2 correlations. The sensitivities are argued beside the
-functions that use them.
+Both variants spend ``margin_share`` of epsilon on one histogram per column and the rest on the
+m(m-1)/2 correlations. The sensitivities are argued beside the functions that use them.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from itertools import combinations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import pandas as pd
 import pyvinecopulib as pv
 from numpy.typing import NDArray
 from scipy.fft import idct
@@ -73,9 +73,8 @@ class DPCopula(MarginBaseline):
         if self.blocks is not None:
             check_positive_whole("blocks", self.blocks)
         if self.epsilon is not None:  # the smallest share that anything gets
-            check_epsilon(
-                self.epsilon * min(self.margin_share, 1 - self.margin_share) / len(schema) ** 2
-            )
+            share = min(self.margin_share, 1 - self.margin_share)
+            check_epsilon(self.epsilon * share / len(schema) ** 2)
 
     # -- fit -----------------------------------------------------------------------
 
@@ -96,26 +95,25 @@ class DPCopula(MarginBaseline):
         """The number of rows, the margins, and the correlations of all pairs."""
         left = yield from self._ask_size()
         progress("margins", 0.1)
-        yield from self._ask_margins(left * self.margin_share, ledger)
+        self._margins, sizes = {}, self._grid.sizes
+        each = left * self.margin_share / len(sizes)
+        for name, size in sizes.items():
+            smooth = self.margins == "efpa" and self.epsilon and size >= SHORTEST_EFPA
+            if smooth and not self._grid.columns[name].nominal:
+                self._margins[name] = self._margin(
+                    (yield from self._ask_smooth(name, each, ledger))
+                )
+            else:
+                self._margins[name] = self._margin(
+                    (yield from self._ask_cells("histogram", (name,), each))
+                )
         progress("correlations", 0.4)
-        share = left * (1 - self.margin_share)
-        if len(self._grid.sizes) < 2:
+        if len(sizes) < 2:
             return np.empty(0)
+        share = left * (1 - self.margin_share)
         if self.variant == "kendall":
             return (yield from self._kendall(share, ledger, rng))
         return (yield from self._blocks_mle(share, rng))
-
-    def _ask_margins(self, share: float, ledger: Ledger) -> Queries[None]:
-        """One histogram per column, an equal share each."""
-        self._margins = {}
-        each = share / len(self._grid.sizes)
-        for name, size in self._grid.sizes.items():
-            smooth = self.margins == "efpa" and self.epsilon and size >= SHORTEST_EFPA
-            if smooth and not self._grid.columns[name].nominal:
-                noisy = yield from self._ask_smooth(name, each, ledger)
-            else:
-                noisy = (yield from self._ask_cells("histogram", (name,), each)).astype(float)
-            self._margins[name] = self._margin(name, noisy)
 
     def _ask_smooth(self, name: str, share: float, ledger: Ledger) -> Queries[FloatArray]:
         """Noisy counts of one column by EFPA."""
@@ -138,18 +136,16 @@ class DPCopula(MarginBaseline):
             )
         counts = Concordances(tuple(self._grid.sizes), n, ledger.rows_per_unit, rng)
         what = f"tau of {math.comb(len(counts.names), 2)} pairs"
-        query = Numbers("copula", [counts], share, what=what)
-        noisy = yield from self._ask(query)
+        noisy = yield from self._ask(Numbers("copula", [counts], share, what=what))
         return np.asarray(np.sin(np.pi / 2 * np.clip(noisy / (n * (n - 1) / 2), -1, 1)))
 
     def _blocks_mle(self, share: float, rng: np.random.Generator) -> Queries[FloatArray]:
         """Noisy correlations of normal scores, averaged over disjoint blocks of units."""
         pairs = math.comb(len(self._grid.sizes), 2)
         blocks = self._number_of_blocks(pairs, share)
-        margins = tuple(self._margins.values())
-        sums = BlockCorrelations(tuple(self._margins), margins, blocks, rng)
-        query = Numbers("copula", [sums], share, what=f"correlation of {pairs} pairs")
-        noisy = yield from self._ask(query)
+        sums = BlockCorrelations(tuple(self._margins), self._margins, blocks, rng)
+        what = f"correlation of {pairs} pairs"
+        noisy = yield from self._ask(Numbers("copula", [sums], share, what=what))
         return np.clip(noisy / (UNIT * blocks), -1, 1)
 
     def _number_of_blocks(self, pairs: int, share: float) -> int:
@@ -226,7 +222,7 @@ class BlockCorrelations:
     """
 
     names: tuple[str, ...]
-    margins: tuple[Margin, ...]
+    margins: dict[str, Margin] = field(compare=False)
     blocks: int
     #: Deals the units to blocks.
     rng: np.random.Generator = field(compare=False)
@@ -237,11 +233,13 @@ class BlockCorrelations:
 
     def numbers(self, rows: MemoryRows) -> Integers:
         dealt = self.rng.integers(0, self.blocks, int(rows.units.max()) + 1)[rows.units]
-        named = zip(self.names, self.margins, strict=True)
-        scores = np.column_stack([_normal_scores(rows.codes[name], m) for name, m in named])
-        total = np.zeros(math.comb(len(self.names), 2), dtype=np.int64)
-        for block in range(self.blocks):
-            found = np.nan_to_num(_correlations(scores[dealt == block]))
+        scores = pd.DataFrame(
+            {name: _normal_scores(rows.codes[name], self.margins[name]) for name in self.names}
+        )
+        upper = np.triu_indices(len(self.names), 1)
+        total = np.zeros(len(upper[0]), dtype=np.int64)
+        for _, block in scores.groupby(dealt):
+            found = np.nan_to_num(block.corr().to_numpy()[upper])  # NaN: one does not vary
             total += np.rint(UNIT * np.clip(found, -1, 1)).astype(np.int64)
         return total
 
@@ -339,35 +337,32 @@ class Lengths:
 def concordance(first: FloatArray, second: FloatArray) -> int:
     """Concordant less discordant pairs of rows, in O(n log n); ties count 0.
 
-    This over C(n, 2) is Kendall's tau-a, whose sensitivity is known. vinecopulib's
-    tau is tau-b, S / sqrt((n0 - n1)(n0 - n2)) with n1, n2 the tied pairs, from
-    which the whole number S is recovered.
+    This over C(n, 2) is Kendall's tau-a, whose sensitivity is known. vinecopulib's tau is tau-b,
+    S / sqrt((n0 - n1)(n0 - n2)) with n1, n2 the tied pairs, from which the whole number S is
+    recovered.
 
     Examples
     --------
     >>> concordance(np.array([1.0, 2.0, 3.0, 3.0]), np.array([1.0, 3.0, 2.0, 2.0]))
     1
     """
-    n = len(first)
-    untied = [n * (n - 1) / 2 - _tied_pairs(column) for column in (first, second)]
+    n, ranks, untied = len(first), [], []
+    for column in (first, second):
+        _, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
+        ranks.append(inverse.astype(float))
+        untied.append(n * (n - 1) / 2 - float((counts * (counts - 1.0) / 2).sum()))
     if min(untied) <= 0:
         return 0
-    ranks = [np.unique(column, return_inverse=True)[1].astype(float) for column in (first, second)]
-    tau_b = float(pv.utils.wdm(ranks[0], ranks[1], "tau"))
-    return round(tau_b * float(np.sqrt(untied[0]) * np.sqrt(untied[1])))
-
-
-def _tied_pairs(column: FloatArray) -> float:
-    counts = np.unique(column, return_counts=True)[1].astype(float)
-    return float((counts * (counts - 1) / 2).sum())
+    tau_b = pv.utils.wdm(ranks[0], ranks[1], "tau")
+    return round(float(tau_b) * math.sqrt(untied[0]) * math.sqrt(untied[1]))
 
 
 def nearest_correlation(matrix: FloatArray) -> FloatArray:
     """The nearest correlation matrix to a noisy one, made positive definite.
 
-    Higham (2002): alternate between positive semidefinite matrices and those
-    with a unit diagonal, with Dykstra's correction. A last repair lifts
-    eigenvalues off zero, so that the matrix has a Cholesky root.
+    Higham (2002): alternate between positive semidefinite matrices and those with a unit diagonal,
+    with Dykstra's correction. A last repair lifts eigenvalues off zero, so that the matrix has a
+    Cholesky root.
 
     Examples
     --------
@@ -380,9 +375,8 @@ def nearest_correlation(matrix: FloatArray) -> FloatArray:
         if np.linalg.eigvalsh(nearest).min() >= SMALLEST_EIGENVALUE:
             return nearest
         shifted = nearest - correction
-        projected = _lift(shifted, 0.0)
-        correction = projected - shifted
-        nearest = projected.copy()
+        nearest = _lift(shifted, 0.0)
+        correction = nearest - shifted
         np.fill_diagonal(nearest, 1.0)
     lifted = _lift(nearest, SMALLEST_EIGENVALUE)
     scale = np.sqrt(np.diag(lifted))
@@ -398,14 +392,3 @@ def _normal_scores(codes: NDArray[Any], margin: Margin) -> FloatArray:
     """Normal quantile of the middle of each cell's interval of the noisy CDF."""
     middle = margin.cumulative - margin.mass / 2
     return np.asarray(ndtri(np.clip(middle, TRIM, 1 - TRIM))[codes])
-
-
-def _correlations(scores: FloatArray) -> FloatArray:
-    """Pearson correlations of all pairs of columns; 0 where one does not vary."""
-    upper = np.triu_indices(scores.shape[1], 1)
-    if len(scores) < 2:
-        return np.zeros(len(upper[0]))
-    centred = scores - scores.mean(axis=0)
-    spread = np.sqrt((centred**2).sum(axis=0))
-    scaled = centred / np.where(spread > 1e-12, spread, 1.0)
-    return np.asarray(np.clip((scaled.T @ scaled)[upper], -1, 1))

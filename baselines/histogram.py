@@ -8,15 +8,15 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from copula_shirley.baselines.base import MarginBaseline
-from copula_shirley.errors import SettingError
 from copula_shirley.fitted import Progress
 from copula_shirley.measure.queries import Queries
 from copula_shirley.measure.transcript import run
-from copula_shirley.privacy.ledger import Budget, Ledger, check_epsilon
-from copula_shirley.privacy.noise import Integers, check_mechanism
+from copula_shirley.privacy.ledger import Budget, Ledger
+from copula_shirley.privacy.noise import Integers
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
+from copula_shirley.thesis.histograms import check_noise
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -46,13 +46,8 @@ class DPHistogram(MarginBaseline):
 
     def _check_settings(self, schema: Schema) -> None:
         super()._check_settings(schema)
-        if self.epsilon is not None and self.accounting == "honest":
-            check_epsilon(self.epsilon / len(schema))
-            check_mechanism(self.mechanism, self._delta() / len(schema))
-        elif self._delta() * len(schema) >= 1:
-            raise SettingError(
-                f"delta ({self.delta!r}) times {len(schema)} columns must be below 1"
-            )
+        shared = self.accounting == "honest"
+        check_noise(self.mechanism, self.epsilon, self._delta(), len(schema), shared=shared)
 
     def open_ledger(self, schema: Schema) -> Ledger:
         ledger = super().open_ledger(schema)
@@ -65,7 +60,7 @@ class DPHistogram(MarginBaseline):
     ) -> None:
         self._grid = Grid(rows.schema)
         noisy = run(self._learn(progress), self._curator(rows, ledger, rng))
-        self._margins = {name: self._margin(name, counts) for name, counts in noisy.items()}
+        self._margins = {name: self._margin(counts) for name, counts in noisy.items()}
         if not self._size_is_public(rows.schema):
             # each noisy histogram says how many rows there are: post-processing
             sizes = [counts.sum() for counts in noisy.values()]
@@ -73,10 +68,10 @@ class DPHistogram(MarginBaseline):
 
     def _learn(self, progress: Progress) -> Queries[dict[str, Integers]]:
         """The noisy histogram of each column."""
-        sizes, noisy = self._grid.sizes, {}
-        share = 1.0 / len(sizes) if self.accounting == "honest" else 1.0
-        for i, name in enumerate(sizes):
-            progress(f"histogram of {name}", i / len(sizes))
+        names, noisy = self._grid.sizes, {}
+        share = 1.0 / len(names) if self.accounting == "honest" else 1.0
+        for i, name in enumerate(names):
+            progress(f"histogram of {name}", i / len(names))
             noisy[name] = yield from self._ask_cells("histogram", (name,), share)
         return noisy
 

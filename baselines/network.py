@@ -45,11 +45,9 @@ class Joint:
         table = np.where(empty[:, None], overall if overall.sum() > 0 else 1.0, table)
         cumulative = np.cumsum(table, axis=1)
         cumulative /= cumulative[:, -1:]
-        parents = self.columns[:-1]
         row = np.zeros(n, dtype=np.intp)
-        if parents:
-            shape = self.mass.shape[:-1]
-            row = np.ravel_multi_index([codes[name] for name in parents], shape)
+        for name, size in zip(self.columns[:-1], self.mass.shape, strict=False):
+            row = row * size + codes[name]
         # the first cell whose cumulative share is above u: it has mass
         u = rng.random(n)
         return np.asarray((cumulative[row] <= u[:, None]).sum(axis=1).clip(max=width - 1))
@@ -58,9 +56,8 @@ class Joint:
 def project(noisy: FloatArray, total: float) -> FloatArray:
     """The nearest non-negative table with a given total (in the L2 norm).
 
-    All cells are lowered by one amount and what falls below 0 becomes 0. Where
-    clipping would keep the positive half of the noise in every empty cell, this
-    removes it.
+    All cells are lowered by one amount and what falls below 0 becomes 0. Where clipping would keep
+    the positive half of the noise in every empty cell, this removes it.
 
     Examples
     --------
@@ -78,9 +75,9 @@ def project(noisy: FloatArray, total: float) -> FloatArray:
 def consistent(joints: list[Joint], total: float) -> list[Joint]:
     """Turn noisy tables into non-negative ones that agree on every column's margin.
 
-    The agreed margin of a column is the mean of the noisy tables' own, weighted
-    by how few cells, and so how little noise, each sums over. Each table is
-    projected and then raked to the agreed margins.
+    The agreed margin of a column is the mean of the noisy tables' own, weighted by how few cells,
+    and so how little noise, each sums over. Each table is projected and then raked to the agreed
+    margins.
     """
     agreed: dict[str, FloatArray] = {}
     for name in dict.fromkeys(column for joint in joints for column in joint.columns):
@@ -95,23 +92,17 @@ def _raked(joint: Joint, margins: dict[str, FloatArray], total: float) -> Joint:
     mass = project(joint.mass.ravel(), total).reshape(joint.mass.shape)
     for _ in range(RAKING_ROUNDS):
         for axis, name in enumerate(joint.columns):
-            others = tuple(k for k in range(mass.ndim) if k != axis)
-            now = mass.sum(axis=others)
-            factor = np.divide(margins[name], now, out=np.ones_like(now), where=now > 0)
-            mass = mass * factor.reshape([-1 if k == axis else 1 for k in range(mass.ndim)])
+            last = np.moveaxis(mass, axis, -1)  # a view
+            now = mass.sum(axis=tuple(k for k in range(mass.ndim) if k != axis))
+            last *= np.divide(margins[name], now, out=np.ones_like(now), where=now > 0)
     return Joint(joint.columns, mass)
 
 
 def plot_network(joints: list[Joint], path: str | Path) -> None:
     """Draw the network as arrows from parents to children, in the order of choice."""
-    graph = nx.DiGraph()
-    for joint in joints:
-        graph.add_node(joint.child)
-        graph.add_edges_from((parent, joint.child) for parent in joint.columns[:-1])
-    for layer, generation in enumerate(nx.topological_generations(graph)):
-        for node in generation:
-            graph.nodes[node]["layer"] = layer
-    where = nx.multipartite_layout(graph, subset_key="layer", align="horizontal")
+    graph = nx.DiGraph({joint.child: joint.columns[:-1] for joint in joints}).reverse()
+    layers = dict(enumerate(nx.topological_generations(graph)))
+    where = nx.multipartite_layout(graph, layers, align="horizontal")
     with picture(path, 11, 1.2 * (1 + len(joints)) ** 0.9) as figure:
         axes = figure.subplots()
         axes.invert_yaxis()
