@@ -22,7 +22,7 @@ from scipy.stats import norm
 
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files.plain_json import parse_json
-from copula_shirley.generator import Progress, silent
+from copula_shirley.fitted import Progress, silent
 from copula_shirley.schema.domain import FloatArray
 
 Truncation = int | str | None
