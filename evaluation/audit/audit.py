@@ -112,12 +112,10 @@ class Audit:
         return self.verdict in (REFUTED, FALSE_LEDGER)
 
     def bound(self, box: str) -> float | None:
-        """The largest lower bound on epsilon of one box."""
         return max((e.bound for e in self._main() if e.box == box), default=None)
 
     @property
     def lower_bound_mu(self) -> float | None:
-        """The largest lower bound on mu, where the claim is in rho."""
         if self.claim.rho is None:
             return None
         return max(e.bound for e in self.estimates if e.quantity == "mu")

@@ -128,7 +128,6 @@ class Claim:
         return ("epsilon", self.epsilon) if self.rho is None else ("mu", self.mu)
 
     def limits(self) -> list[Limit]:
-        """Everything that is tested on one box of one pair."""
         limits = [Limit("epsilon", self.delta, self.epsilon)]
         if 0 < self.delta < DELTA:
             implied = self.epsilon if self.rho is None else epsilon_of(self.rho, DELTA)

@@ -213,7 +213,6 @@ def _fitted(model: Any, prepared: Any, first: FloatArray, second: FloatArray) ->
 def _cross_fitted(
     first: FloatArray, second: FloatArray, fit: Callable[[FloatArray, FloatArray], Statistic]
 ) -> tuple[FloatArray, FloatArray]:
-    """The statistic of runs by a fit to the others."""
     part = np.arange(len(first)) % FOLDS
     scores = np.zeros(len(first)), np.zeros(len(first))
     for k in range(FOLDS):

@@ -70,13 +70,11 @@ def _pair(
 
 
 def outlier(relation: str) -> Pair:
-    """Columns in lockstep from 0 to 5; one record in the corner (9, 0, 9)."""
     common = pd.DataFrame(dict.fromkeys("abc", np.arange(ROWS) % 6))
     return _pair("outlier", relation, common, (9, 0, 9), (2, 2, 2), _schema("abc"))
 
 
 def tree_flip(relation: str) -> Pair:
-    """Every row also with b and c exchanged; one record that b follows and c does not."""
     rng = np.random.default_rng(0)
     a = rng.integers(0, 10, ROWS // 2)
     b, c = (np.clip(a + rng.integers(-2, 3, len(a)), 0, 9) for _ in range(2))
@@ -86,7 +84,6 @@ def tree_flip(relation: str) -> Pair:
 
 
 def category(relation: str, *, ordered: bool = True, name: str = "category") -> Pair:
-    """One record with a category and a number that nobody else has."""
     steps = np.arange(ROWS)
     common = pd.DataFrame(
         {"job": np.array(["law", "arts", "farm"])[steps % 3], "x": steps % 5, "y": (steps // 3) % 5}
@@ -97,7 +94,6 @@ def category(relation: str, *, ordered: bool = True, name: str = "category") -> 
 
 
 def duplicates(relation: str, columns: int = 4) -> Pair:
-    """Rows of zeros and rows of ones, as many of each; one more row of ones."""
     names = [f"x{j}" for j in range(columns)]
     common = pd.DataFrame(dict.fromkeys(names, np.arange(ROWS) % 2))
     ends = [1] * columns, [0] * columns
@@ -105,7 +101,6 @@ def duplicates(relation: str, columns: int = 4) -> Pair:
 
 
 def missing(relation: str) -> Pair:
-    """One record without a value where all others have one."""
     steps = np.arange(ROWS)
     common = pd.DataFrame({"a": steps % 6, "b": steps % 4, "c": steps % 6})
     schema = Schema(

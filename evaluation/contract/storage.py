@@ -112,7 +112,6 @@ def _encoded(value: float) -> list[bytes]:
 
 
 def unpacked(content: bytes, name: str = "the file", depth: int = 3) -> dict[str, bytes]:
-    """A file and all that is packed in it."""
     members = {name: content}
     if depth == 0:
         return members
