@@ -372,28 +372,25 @@ def _checked(
     header: dict[str, Any], arrays: dict[str, np.ndarray], kind: type[Generator] | None
 ) -> Generator:
     """The generator that a file describes, checked until it is known to draw."""
-    restoring.check_header(header)
-    if kind is not None and header["generator"] != kind.name:
-        raise ArtefactError(f"the model is a {header['generator']}, not a {kind.name}")
-    kind = kind or find_generator(header["generator"])
-    kind._check_revision(header["model"])
-    generator = kind(**kind.modern(header["settings"]))  # its card has the digest of the old words
-    schema = Schema.from_dict(header["schema"])
-    restoring.check_columns(schema, header["columns"], header["dtypes"])
+    about = restoring.read_header(header)
+    if kind is not None and about.generator != kind.name:
+        raise ArtefactError(f"the model is a {about.generator}, not a {kind.name}")
+    kind = kind or find_generator(about.generator)
+    kind._check_revision(about.model)
+    generator = kind(**kind.modern(about.settings))  # its card has the digest of the old words
+    schema = Schema.from_dict(about.schema)
+    restoring.check_columns(schema, about.columns, about.dtypes)
     generator._check_settings(schema)
-    generator.settings_, generator.schema_ = header["settings"], schema
-    generator.columns_, generator.dtypes_ = header["columns"], header["dtypes"]
-    generator.n_rows_ = header["rows"]
-    generator._sampling_rng = np.random.default_rng()
-    generator._restore(header["model"], arrays)
-    noisy = generator._size_to_keep(header["rows"])
-    if noisy != header["rows"]:
-        raise ArtefactError(f"its rows ({header['rows']:,}) must be the noisy number, {noisy:,}")
-    generator.ledger_ = Ledger.from_dict(header["ledger"])
-    if header.get("card") is not None:
-        generator._card = Card.from_dict(header["card"])
-    else:  # older than the card: what made it was not written down
-        generator._made_with = {"copula-shirley": str(header.get("copula-shirley"))}
+    generator.settings_, generator.schema_ = about.settings, schema
+    generator.columns_, generator.dtypes_ = about.columns, about.dtypes
+    generator.n_rows_, generator._sampling_rng = about.rows, np.random.default_rng()
+    generator._restore(about.model, arrays)
+    noisy = generator._size_to_keep(about.rows)
+    if noisy != about.rows:
+        raise ArtefactError(f"its rows ({about.rows:,}) must be the noisy number, {noisy:,}")
+    generator.ledger_ = Ledger.from_dict(about.ledger)
+    generator._card = None if about.card is None else Card.from_dict(about.card)
+    generator._made_with = {"copula-shirley": about.version}  # all that is known without a card
     if sorted(generator.ledger_.domains) != sorted(schema.names):
         raise ArtefactError("its ledger must be about the columns of its schema")
     generator.tables()

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pandas as pd
-from msgspec import Struct
+from msgspec import Struct, field
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.schema import domain
@@ -38,18 +38,23 @@ class Header(Struct):
     rows: int
     ledger: dict[str, Any]
     model: dict[str, Any]
+    card: dict[str, Any] | None = None
+    #: Of this package, which wrote the file.
+    version: str = field(default="None", name="copula-shirley")
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rows <= MOST_ROWS:
+            raise ValueError(f"its rows ({self.rows}) must be 0 to {MOST_ROWS:,}")
+        if "random_state" in self.settings:
+            raise ValueError("its settings must not hold a seed")
 
 
-def check_header(header: Mapping[str, Any]) -> None:
-    """Refuse a header without the parts of a model, or with parts of another type."""
+def read_header(header: Mapping[str, Any]) -> Header:
+    """The header with the parts of a model, each of its type."""
     try:
-        msgspec.convert(header, Header)
+        return msgspec.convert(header, Header)
     except msgspec.ValidationError as error:
         raise ArtefactError(f"its header is not readable: {error}") from None
-    if not 0 <= header["rows"] <= MOST_ROWS:
-        raise ArtefactError(f"its rows ({header['rows']}) must be 0 to {MOST_ROWS:,}")
-    if "random_state" in header["settings"]:
-        raise ArtefactError("its settings must not hold a seed")
 
 
 def check_columns(schema: Schema, columns: list[str], dtypes: Mapping[str, str]) -> None:

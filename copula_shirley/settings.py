@@ -93,8 +93,8 @@ class Settings:
         return type(self)(**deepcopy(self.get_params()))
 
     def __repr__(self) -> str:
-        pairs = [(name, getattr(self, name), usual) for name, usual in self._defaults().items()]
-        changed = [f"{name}={value!r}" for name, value, usual in pairs if not _same(value, usual)]
+        said = {name: (repr(getattr(self, name)), u) for name, u in self._defaults().items()}
+        changed = [f"{name}={own}" for name, (own, usual) in said.items() if own != repr(usual)]
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
@@ -118,10 +118,6 @@ def _old_attribute(old: str, new: str) -> Callable[[Settings], Any]:
         return getattr(self, new)
 
     return read
-
-
-def _same(value: Any, usual: Any) -> bool:
-    return value is usual or (type(value) is type(usual) and repr(value) == repr(usual))
 
 
 def _warn(old: str, new: str) -> None:
