@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from copula_shirley.experiments.estimates import Estimate, estimate
-from copula_shirley.experiments.report.words import Promise
+from copula_shirley.experiments.report.words import Measure, Promise
 from copula_shirley.experiments.run.store import Row, figures_of
 
 #: Generators that nobody competes with: the ceiling and the floor.
@@ -25,11 +25,10 @@ SHOWN_VALUES = 12
 
 
 @dataclass(frozen=True)
-class Score:
+class Score(Estimate):
     """A figure of a line: its estimate over folds, and the values of the runs."""
 
-    estimate: Estimate
-    runs: tuple[float, ...]
+    runs: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, runs: Sequence[tuple[int, float]]) -> Score:
@@ -47,38 +46,40 @@ class Score:
         for fold, value in runs:
             folds.setdefault(fold, []).append(value)
         means = estimate(float(np.mean(some)) for some in folds.values())
-        return cls(means, tuple(value for _, value in runs))
-
-    @property
-    def mean(self) -> float:
-        return self.estimate.mean
+        return cls(**vars(means), runs=tuple(value for _, value in runs))
 
     @property
     def half(self) -> float | None:
         """Half the width of the 95 % interval; None for a single fold, which has none."""
-        return self.estimate.reach if self.estimate.folds > 1 else None
+        return self.reach if self.folds > 1 else None
 
     def told(self, unit: str = "") -> str:
         """Mean, interval and the values of the runs."""
-        found, runs = self.estimate, self.runs
-        values = ", ".join(f"{value:.4g}" for value in runs[:SHOWN_VALUES])
-        values += ", …" if len(runs) > SHOWN_VALUES else ""
-        if found.folds < 2:
-            text = f"{found.mean:.6g}{unit}; one fold, no interval"
-            return f"{text}; {len(runs)} runs: {values}" if len(runs) > 1 else text
-        interval = f"95 % interval {found.low:.5g} to {found.high:.5g}; {found.folds} folds"
-        many = f", {len(runs)} runs" if len(runs) > found.folds else ""
-        return f"mean {found.mean:.6g}{unit}; {interval}{many}: {values}"
+        values = ", ".join(f"{value:.4g}" for value in self.runs[:SHOWN_VALUES])
+        values += ", …" if len(self.runs) > SHOWN_VALUES else ""
+        many = len(self.runs)
+        if self.folds < 2:
+            text = f"{self.mean:.6g}{unit}; one fold, no interval"
+            return f"{text}; {many} runs: {values}" if many > 1 else text
+        interval = f"95 % interval {self.low:.5g} to {self.high:.5g}; {self.folds} folds"
+        more = f", {many} runs" if many > self.folds else ""
+        return f"mean {self.mean:.6g}{unit}; {interval}{more}: {values}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Line:
-    """All runs of one generator (and variant) on one data set with one epsilon."""
+    """All runs of one generator (and variant) on one data set with one epsilon.
+
+    ``rank_lines`` says its rank in each metric among the lines with its data set and epsilon, and
+    in which metrics it is the best of them.
+    """
 
     dataset: str
     name: str
     epsilon: float | None
     rows: tuple[Row, ...]
+    ranks: dict[str, float] = field(default_factory=dict)
+    best: set[str] = field(default_factory=set)
 
     @property
     def reference(self) -> str:
@@ -124,6 +125,47 @@ class Line:
             return None
         said = (str(self.privacy.get(key) or "not stated") for key in ("claimed", "proved"))
         return Promise.of(*said)
+
+    @property
+    def rank(self) -> float | None:
+        """Mean rank; None if nothing was ranked."""
+        return float(np.mean(list(self.ranks.values()))) if self.ranks else None
+
+    @property
+    def statuses(self) -> Counter[str]:
+        return Counter(row["status"] for row in self.rows)
+
+    @property
+    def message(self) -> str:
+        """Why there are no figures, if there are none."""
+        if self.done:
+            return ""
+        many = len(self.rows)
+        what = ", ".join(f"{status} in {n} of {many} runs" for status, n in self.statuses.items())
+        reason = str(self.rows[0].get("reason", "")).strip()
+        return f"No figures: {what}. {reason[:1].upper()}{reason[1:300]}"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What each column of the leaderboard sorts by."""
+        promise = self.promise
+        return {
+            "generator": self.name,
+            "dataset": self.dataset,
+            "claimed": promise.claimed if promise else "",
+            "proved": promise.proved if promise else "",
+            **{name: float(f"{score.mean:.6g}") for name, score in self.figures.items()},
+            "rank": None if self.rank is None else round(self.rank, 6),
+            "runs": len(self.done),
+            "epsilon": min(size(self.epsilon), 1e99),  # JSON has no number without end
+        }
+
+    def tip(self, measure: Measure) -> str:
+        """A figure with its interval, and what was special about it in any of the runs."""
+        details = (row["figures"].get(measure.name, {}).get("detail", {}) for row in self.done)
+        notes = dict.fromkeys(str(detail["note"]) for detail in details if detail.get("note"))
+        told = f"{measure.label}: {self.figures[measure.name].told()}"
+        return "; ".join([told, *notes, *(["best here"] if measure.name in self.best else [])])
 
 
 def size(epsilon: float | None) -> float:
@@ -174,19 +216,6 @@ def _generator_names(rows: Sequence[Row]) -> list[str]:
 # -- ranks -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Where a line stands among those with its data set and epsilon."""
-
-    ranks: dict[str, float] = field(default_factory=dict)
-    best: set[str] = field(default_factory=set)
-
-    @property
-    def mean(self) -> float | None:
-        """Mean rank; None if nothing was ranked."""
-        return float(np.mean(list(self.ranks.values()))) if self.ranks else None
-
-
 def loss(value: float, better: str) -> float:
     """A value such that less is better; an attack is as bad as it beats a coin.
 
@@ -200,22 +229,21 @@ def loss(value: float, better: str) -> float:
     return max(value - 0.5, 0.0) if better == "0.5" else value
 
 
-def standings(lines: Sequence[Line], better: Mapping[str, str]) -> dict[Line, Standing]:
+def rank_lines(lines: Sequence[Line], better: Mapping[str, str]) -> None:
     """Rank the lines of each data set and epsilon, metric by metric.
 
     References are not ranked, nor are metrics without a direction. Equal values share the mean
     of their ranks. The best of a column is marked unless all are equally good.
     """
-    found = {line: Standing() for line in lines if line.done and not line.reference}
-    for group in dict.fromkeys((line.dataset, line.epsilon) for line in found):
-        for metric, direction in better.items():
-            able = [line for line in found if (line.dataset, line.epsilon) == group]
-            able = [line for line in able if metric in line.figures]
-            if direction == "none" or not able:
-                continue
-            losses = [loss(line.figures[metric].mean, direction) for line in able]
-            for line, rank, value in zip(able, rankdata(losses), losses, strict=True):
-                found[line].ranks[metric] = float(rank)
-                if value == min(losses) < max(losses):
-                    found[line].best.add(metric)
-    return found
+    groups: dict[Any, list[Line]] = {}
+    for line in lines:
+        for metric in () if line.reference else line.figures.keys() & better.keys():
+            groups.setdefault((line.dataset, line.epsilon, metric), []).append(line)
+    for (_, _, metric), some in groups.items():
+        if better[metric] == "none":
+            continue
+        losses = [loss(line.figures[metric].mean, better[metric]) for line in some]
+        for line, rank, value in zip(some, rankdata(losses), losses, strict=True):
+            line.ranks[metric] = float(rank)
+            if value == min(losses) < max(losses):
+                line.best.add(metric)

@@ -10,16 +10,23 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from copula_shirley.experiments.report.board import COSTS, bar, board
+from copula_shirley.experiments.report import words
 from copula_shirley.experiments.report.charts import Charts
-from copula_shirley.experiments.report.ledgers import accounts
-from copula_shirley.experiments.report.lines import lines_of, size, standings
-from copula_shirley.experiments.report.troubles import complaints, origins, troubles
-from copula_shirley.experiments.report.words import DIRECTIONS, measures_of, number, seconds, short
+from copula_shirley.experiments.report.lines import Line, lines_of, rank_lines, size
+from copula_shirley.experiments.report.sections import accounts, complaints, origins, troubles
 from copula_shirley.experiments.run.store import Row
 from copula_shirley.files.atomic import atomic_path
 
 HERE = Path(__file__).parent
+#: Columns of the table of costs: figure, heading.
+COSTS = {
+    "fit_seconds": "fit",
+    "sample_seconds": "sample",
+    "evaluate_seconds": "scoring",
+    "total_seconds": "whole run",
+    "fit_megabytes": "fit, memory",
+    "sample_megabytes": "sample, memory",
+}
 
 
 def write_report(rows: list[Row], path: str | Path, title: str) -> None:
@@ -34,9 +41,14 @@ def render(rows: list[Row], title: str) -> str:
     """The page as text; the same rows give the same page."""
     lines = lines_of(rows)
     ranked = [line for line in lines if not line.reference]
-    measures = measures_of(rows)
-    places = standings(lines, {name: measure.better for name, measure in measures.items()})
-    entries = board(lines, places)
+    measures = words.measures_of(rows)
+    rank_lines(lines, {name: measure.better for name, measure in measures.items()})
+    datasets = list(dict.fromkeys(line.dataset for line in lines))
+
+    def order(line: Line) -> tuple[int, float, float]:
+        return datasets.index(line.dataset), size(line.epsilon), size(line.rank)
+
+    entries = sorted(lines, key=order)  # the best first, the failed last
     counts = Counter(row["status"] for row in rows)
     epsilons = {line.epsilon: line.epsilon_text for line in ranked or lines}
     script = (HERE / "report.js").read_text(encoding="utf-8")
@@ -47,7 +59,8 @@ def render(rows: list[Row], title: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"short": short, "number": number, "seconds": seconds, "bar": bar}
+    filters = (words.short, words.number, words.seconds, words.bar)
+    environment.filters |= {function.__name__: function for function in filters}
     data, cut = Charts(lines, measures, environment).packed()
     return environment.get_template("page.html.jinja").render(
         title=title,
@@ -59,12 +72,12 @@ def render(rows: list[Row], title: str) -> str:
         runs=len(rows),
         counts=sorted(counts.items(), key=lambda each: (each[0] != "done", each[0])),
         generators=len({line.name for line in ranked}),
-        datasets=list(dict.fromkeys(line.dataset for line in lines)),
+        datasets=datasets,
         epsilons=[epsilons[epsilon] for epsilon in sorted(epsilons, key=size)],
         measures=list(measures.values()),
-        directions=DIRECTIONS,
-        ranked=[entry for entry in entries if not entry.line.reference],
-        references=[entry for entry in entries if entry.line.reference],
+        directions=words.DIRECTIONS,
+        ranked=[line for line in entries if not line.reference],
+        references=[line for line in entries if line.reference],
         entries=entries,
         costs=COSTS,
         accounts=accounts(lines),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +19,15 @@ DIRECTIONS = {
     "0.5": ("→.5", ".5 is a coin: no more than that is best"),
     "none": ("", "a description, not ranked"),
 }
-#: How a claim stands to its proof: the sign before what is proved.
-SIGNS = {"kept": "✓", "broken": "✗", "unknown": "?", "other": "≠", "none": ""}
-
+#: How a claim stands to its proof: the sign before what is proved, and what is said once where all
+#: settings of a generator stand alike.
+MARKS = {
+    "kept": ("✓", "Claims epsilon and proves it"),
+    "broken": ("✗", "Claims epsilon and proves nothing"),
+    "unknown": ("?", "Claims epsilon; we know of no proof"),
+    "other": ("≠", "Proves something else than it claims"),
+    "none": ("", "Claims nothing and proves nothing"),
+}
 
 #: Short heading and meaning of the metrics that we know.
 KNOWN = msgspec.yaml.decode(
@@ -36,7 +43,7 @@ class Measure:
     label: str
     about: str
     better: str
-    bounds: tuple[float | None, float | None] = (None, None)
+    bounds: tuple[float | None, float | None]
 
     @property
     def arrow(self) -> str:
@@ -105,6 +112,11 @@ def seconds(value: float) -> str:
     return f"{value:.0f} s" if value < 3600 else f"{value / 3600:.1f} h"
 
 
+def bar(value: float) -> int:
+    """A bar in hundredths: .01 seconds or megabytes are no bar, a million are a full one."""
+    return round(100 * min(max(math.log10(max(value, 1e-9)) + 2, 0) / 8, 1))
+
+
 @dataclass(frozen=True)
 class Promise:
     """What a generator claims and what is proved, and how the one stands to the other.
@@ -136,4 +148,4 @@ class Promise:
 
     @property
     def sign(self) -> str:
-        return SIGNS[self.mark]
+        return MARKS[self.mark][0]

@@ -22,8 +22,8 @@ from rich.console import Console
 
 from copula_shirley.experiments.cli.display import print_leaderboard
 from copula_shirley.experiments.report import charts, render, write_report
-from copula_shirley.experiments.report.ledgers import grouped_spends
-from copula_shirley.experiments.report.lines import Standing, lines_of, standings
+from copula_shirley.experiments.report.lines import Line, lines_of, rank_lines
+from copula_shirley.experiments.report.sections import grouped_spends
 from copula_shirley.files.model_file import ArtefactError
 
 VOID = {"meta", "link", "br", "wbr", "input", "hr"}
@@ -83,9 +83,10 @@ def whole() -> tuple[str, Page]:
     return text, Page(text)
 
 
-def places_of(rows: list[dict[str, Any]]) -> dict[str, Standing]:
-    better = {name: direction for name, (_, direction, _) in METRICS.items()}
-    return {line.name + line.at: place for line, place in standings(lines_of(rows), better).items()}
+def ranked(rows: list[dict[str, Any]]) -> dict[str, Line]:
+    lines = lines_of(rows)
+    rank_lines(lines, {name: direction for name, (_, direction, _) in METRICS.items()})
+    return {line.name + line.at: line for line in lines if line.ranks}
 
 
 def test_seeds_of_a_fold_are_averaged_first() -> None:
@@ -117,9 +118,9 @@ def test_ranks_by_hand() -> None:
         row("A", dataset="other", epsilon=9.0),
         row("real", epsilon=None, figures={"ks": 0.0}),
     ]
-    places = places_of(rows)
+    places = ranked(rows)
     alone = [places.pop(f"A, epsilon {epsilon}") for epsilon in (8, 9)]
-    assert [place.mean for place in alone] == [1, 1]  # ranks do not cross epsilons or data sets
+    assert [place.rank for place in alone] == [1, 1]  # ranks do not cross epsilons or data sets
     found = {name[0]: place for name, place in places.items()}
     assert set(found) == {"A", "B", "C"}  # the reference is not ranked
     chosen = ("ks", "mcc_binary", "membership_hamming_all", "tvd1")
@@ -127,7 +128,7 @@ def test_ranks_by_hand() -> None:
     # ties share their ranks; below a coin no attack is better than another
     assert ranks == {"A": [1, 1, 1.5, 2], "B": [2.5, 3, 1.5, 2], "C": [2.5, 2, 3, 2]}
     assert "k_anonymity" not in found["A"].ranks
-    assert found["A"].mean == pytest.approx((1 + 1 + 1.5 + 2 + 2) / 5)
+    assert found["A"].rank == pytest.approx((1 + 1 + 1.5 + 2 + 2) / 5)
     assert found["A"].best == {"ks", "mcc_binary", "membership_hamming_all"}
     assert found["B"].best == {"membership_hamming_all"}  # tvd1 is equal for all: no best
 
