@@ -28,52 +28,22 @@ def option(panel: str, help: str, *names: str) -> Any:  # noqa: A002  (typer's w
 
 Data = Annotated[Path, typer.Argument(help="Table to learn from, .csv or .parquet.")]
 ModelFile = Annotated[Path, typer.Argument(help="Model file that 'shirley fit' wrote.")]
-TableFile = Annotated[Path, option(OUTPUT, "Table, .csv or .parquet.", "--output", "-o")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Missing = Annotated[
     list[str] | None, option(DATA, "Text that stands for a missing value; repeatable.")
 ]
-SchemaFile = Annotated[
-    Path | None, option(DATA, "Declared domain (YAML); see 'shirley draft'.", "--schema")
-]
 OnUnknown = Annotated[
     Literal["refuse", "clip"] | None, option(DATA, "What to do with values off the schema.")
-]
-ShowValues = Annotated[
-    bool, option(DATA, "Quote private values in error messages.", "--show-values")
-]
-Epsilon = Annotated[str, option(PRIVACY, "Privacy budget, or 'off' for no noise.")]
-Delta = Annotated[
-    float | None, option(PRIVACY, "Delta, default 1e-9; 0 for pure epsilon-DP (private-vine).")
 ]
 Neighbours = Annotated[
     Literal["add-remove", "replace-one"] | None,
     option(PRIVACY, "How neighbouring tables differ; by default as the model has it."),
-]
-Domain = Annotated[
-    Literal["declared", "measured"] | None,
-    option(PRIVACY, "measured: buy bounds and categories that the schema marks as private."),
-]
-Releases = Annotated[
-    Path | None,
-    option(PRIVACY, "Release ledger that this fit counts in; see 'shirley releases'."),
 ]
 AcceptUnproved = Annotated[
     bool, option(PRIVACY, "Write even if nothing is proved about privacy.", "--accept-unproved")
 ]
 Seed = Annotated[
     int | None, option(PRIVACY, "Repeatable noise and rows: experiments only, no release.")
-]
-Model = Annotated[
-    str,
-    option(
-        METHOD,
-        "private-vine, dp-histogram, dp-copula, privbayes, copula-shirley, uniform, or another "
-        "that is installed.",
-    ),
-]
-Target = Annotated[
-    str | None, option(METHOD, "Column with few classes that matters most, for some models.")
 ]
 Settings = Annotated[
     list[str] | None,
@@ -89,14 +59,6 @@ Given = Annotated[
 NoCard = Annotated[bool, option(OUTPUT, "Write no privacy card beside the file.", "--no-card")]
 Sign = Annotated[
     Path | None, option(OUTPUT, "Sign file and card with this private key; see 'shirley keys'.")
-]
-EscapeFormulas = Annotated[
-    bool,
-    option(
-        OUTPUT,
-        "CSV: a quote before texts that a spreadsheet would run as a formula.",
-        "--escape-formulas",
-    ),
 ]
 Quiet = Annotated[bool, option(OUTPUT, "No progress and no summary.", "--quiet", "-q")]
 
@@ -128,12 +90,26 @@ def _panel(parameter: Parameter) -> int:
 
 
 def unfitted(
-    epsilon: Epsilon = "1",
-    delta: Delta = None,
+    epsilon: Annotated[str, option(PRIVACY, "Privacy budget, or 'off' for no noise.")] = "1",
+    delta: Annotated[
+        float | None, option(PRIVACY, "Delta, default 1e-9; 0 for pure epsilon-DP (private-vine).")
+    ] = None,
     neighbours: Neighbours = None,
-    domain: Domain = None,
-    model: Model = tasks.DEFAULT_MODEL,
-    target: Target = None,
+    domain: Annotated[
+        Literal["declared", "measured"] | None,
+        option(PRIVACY, "measured: buy bounds and categories that the schema marks as private."),
+    ] = None,
+    model: Annotated[
+        str,
+        option(
+            METHOD,
+            "private-vine, dp-histogram, dp-copula, privbayes, copula-shirley, uniform, or another "
+            "that is installed.",
+        ),
+    ] = tasks.DEFAULT_MODEL,
+    target: Annotated[
+        str | None, option(METHOD, "Column with few classes that matters most, for some models.")
+    ] = None,
     settings: Settings = None,
 ) -> Generator:
     """The generator that the options describe."""
@@ -146,11 +122,18 @@ def unfitted(
 def order(
     generator: Generator,
     data: Data,
-    schema_file: SchemaFile = None,
+    schema_file: Annotated[
+        Path | None, option(DATA, "Declared domain (YAML); see 'shirley draft'.", "--schema")
+    ] = None,
     missing: Missing = None,
     on_unknown: OnUnknown = None,
-    show_values: ShowValues = False,
-    releases: Releases = None,
+    show_values: Annotated[
+        bool, option(DATA, "Quote private values in error messages.", "--show-values")
+    ] = False,
+    releases: Annotated[
+        Path | None,
+        option(PRIVACY, "Release ledger that this fit counts in; see 'shirley releases'."),
+    ] = None,
     accept_unproved: AcceptUnproved = False,
     seed: Seed = None,
 ) -> tasks.Order:
@@ -162,10 +145,17 @@ def order(
 
 
 def table_output(
-    output: TableFile,
+    output: Annotated[Path, option(OUTPUT, "Table, .csv or .parquet.", "--output", "-o")],
     no_card: NoCard = False,
     sign: Sign = None,
-    escape_formulas: EscapeFormulas = False,
+    escape_formulas: Annotated[
+        bool,
+        option(
+            OUTPUT,
+            "CSV: a quote before texts that a spreadsheet would run as a formula.",
+            "--escape-formulas",
+        ),
+    ] = False,
 ) -> tasks.Output:
     """Where drawn rows go."""
     return tasks.Output(output, None, not no_card, sign, escape_formulas)
