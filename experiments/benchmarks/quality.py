@@ -17,8 +17,8 @@ from copula_shirley import CopulaShirley, Generator, PrivacyWarning, PrivateVine
 from copula_shirley.evaluation import kolmogorov_smirnov, spearman_drift
 from copula_shirley.experiments import load_dataset
 from copula_shirley.experiments.folds import first_fold
+from copula_shirley.experiments.paper.chapter import COEFFICIENTS, REFERENCE, SHIRLEY
 from copula_shirley.experiments.paper.coefficients import PAIRS, coefficients
-from copula_shirley.experiments.paper.printed import COEFFICIENTS, REFERENCE, SHIRLEY
 
 ADULT_VARIANTS: dict[str, dict[str, Any]] = {
     "thesis": {},

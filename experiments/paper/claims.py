@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
-from copula_shirley.experiments.paper.comparators import Claim, findings_of
-from copula_shirley.experiments.paper.findings import Status, judged, sentence
-from copula_shirley.experiments.paper.printed import LARGEST, STAND_IN, TITLES
+from copula_shirley.experiments.estimates import FEWEST_FOLDS
+from copula_shirley.experiments.paper.chapter import LARGEST, STAND_IN, title_of
+from copula_shirley.experiments.paper.comparators import Claim, Finding, Needs, findings_of
 from copula_shirley.experiments.paper.scores import Scores
+
+Status = Literal["confirmed", "not confirmed", "cannot be tested here"]
+#: How many comparisons a sentence spells out.
+SPELLED = 4
 
 
 @dataclass(frozen=True)
@@ -37,36 +43,66 @@ def verdicts(scores: Scores) -> list[Verdict]:
 
 
 def decide(claim: Claim, scores: Scores) -> Verdict:
-    """The verdict on a claim, from the figures alone."""
-    datasets = scores.datasets(claim.experiment)
-    if claim.dataset is not None:
-        return _on_one(claim, claim.dataset, scores, datasets)
-    findings = findings_of(claim, scores, datasets)
-    if not findings:
-        return Verdict(claim, "cannot be tested here", _lack(claim, scores, datasets))
-    status = judged(findings, claim.needs)
-    where = f" Data sets: {', '.join(datasets)}." if datasets else ""
-    return Verdict(claim, status, sentence(findings, status) + where)
+    """The verdict on a claim, from the figures alone.
 
-
-def _on_one(claim: Claim, name: str, scores: Scores, datasets: Sequence[str]) -> Verdict:
-    """A claim about one data set; for Texas, the stand-in is told but decides nothing."""
-    if found := findings_of(claim, scores, [name] if name in datasets else []):
-        status = judged(found, claim.needs)
-        return Verdict(claim, status, sentence(found, status))
-    words = f"{TITLES[name]} is not among the results."
-    if name == LARGEST:
+    Of a claim about Texas, the verdict on its stand-in is told but decides nothing.
+    """
+    there = scores.datasets(claim.experiment)
+    names = there if claim.dataset is None else [claim.dataset]
+    if findings := findings_of(claim, scores, [name for name in names if name in there]):
+        status = judged(findings, claim.needs)
+        where = f" Data sets: {', '.join(there)}." if there and claim.dataset is None else ""
+        return Verdict(claim, status, sentence(findings, status) + where)
+    if claim.dataset == LARGEST:
         words = "Texas may not be passed on and is not here."
-        if other := findings_of(claim, scores, [STAND_IN] if STAND_IN in datasets else []):
+        if other := findings_of(claim, scores, [STAND_IN] if STAND_IN in there else []):
             status = judged(other, claim.needs)
             words += f" On the stand-in {STAND_IN} it would be: {status}. {sentence(other, status)}"
+    elif claim.dataset is not None:
+        words = f"{title_of(claim.dataset)} is not among the results."
+    elif not (scores.frame["experiment"] == claim.experiment).any():
+        words = f"The experiment {claim.experiment} was not run."
+    elif not there:
+        words = f"No run of the experiment {claim.experiment} came to an end with figures."
+    else:
+        words = f"The results of {claim.experiment} lack what is to be compared."
     return Verdict(claim, "cannot be tested here", words)
 
 
-def _lack(claim: Claim, scores: Scores, datasets: Sequence[str]) -> str:
-    """Why there is nothing to compare."""
-    if not (scores.frame["experiment"] == claim.experiment).any():
-        return f"The experiment {claim.experiment} was not run."
-    if not datasets:
-        return f"No run of the experiment {claim.experiment} came to an end with figures."
-    return f"The results of {claim.experiment} lack what is to be compared."
+def judged(findings: Sequence[Finding], needs: Needs) -> Status:
+    """All, most or one of the comparisons hold, or not; open ones of few folds decide nothing."""
+    counts, total = Counter(finding.answer for finding in findings), len(findings)
+    enough = {"all": total, "most": total // 2 + 1, "one": 1}[needs]
+    # so many may fail before the claim cannot hold any more
+    too_many = {"all": 1, "most": total / 2, "one": total}[needs]
+    if counts["holds"] >= enough:
+        return "confirmed"
+    if counts["fails"] >= too_many:
+        return "not confirmed"
+    return "cannot be tested here" if _few_folds(findings) < FEWEST_FOLDS else "not confirmed"
+
+
+def _few_folds(findings: Sequence[Finding]) -> int:
+    """The fewest folds behind a comparison that is open."""
+    return min(finding.folds for finding in findings if finding.answer == "open")
+
+
+def sentence(findings: Sequence[Finding], status: Status) -> str:
+    """Contradicted or left open, counts, then the numbers: those that decide first."""
+    counts = Counter(finding.answer for finding in findings)
+    first = ("holds",) if status == "confirmed" else ("fails", "open", "holds")
+    ordered = sorted(findings, key=lambda f: (*first, f.answer).index(f.answer))
+    spelled = "; ".join(f"{f.words} [{f.answer}]" for f in ordered[:SPELLED])
+    more = f"; and {len(findings) - SPELLED} more" if len(findings) > SPELLED else ""
+    head = ""
+    if status == "cannot be tested here":
+        few = _few_folds(findings)
+        head = "One fold decides nothing. " if few == 1 else f"{few} folds do not decide it. "
+    if status == "not confirmed":
+        head = "Contradicted: " if counts["fails"] else "Left open: "
+    if len(findings) > 1:
+        head += (
+            f"{counts['holds']} of {len(findings)} comparisons hold, {counts['fails']} fail, "
+            f"{counts['open']} are open: "
+        )
+    return f"{head}{spelled}{more}."

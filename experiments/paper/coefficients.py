@@ -16,12 +16,14 @@ PAIRS = ("A-B", "A-C", "A-D", "A-E", "A-F", "A<0, F", "A>0, F")
 PREFIX = "spearman "
 #: Rows of each table that are kept for the scatter plots.
 SHOWN_ROWS = 500
-#: What says from which run rows were drawn.
-SCATTER_AXES = ("generator", "epsilon")
+#: Columns of these rows: the run that drew them, and the made set's own.
+SCATTER_AXES, NAMES = ("generator", "epsilon"), "ABCDEF"
 
 
 def coefficients(table: pd.DataFrame) -> list[float]:
     """The seven Spearman coefficients of table 5.2: A with B to F, then A with F in each half.
+
+    A column without two values has correlation 0.
 
     Examples
     --------
@@ -32,7 +34,12 @@ def coefficients(table: pd.DataFrame) -> list[float]:
     """
     pairs = [(table, other) for other in "BCDEF"]
     halves = [(table[table["A"] < 0], "F"), (table[table["A"] > 0], "F")]
-    return [_spearman(rows["A"], rows[other]) for rows, other in pairs + halves]
+    return [
+        float(rows["A"].corr(rows[other], method="spearman"))
+        if rows[["A", other]].nunique().min() > 1
+        else 0.0
+        for rows, other in pairs + halves
+    ]
 
 
 @cache
@@ -41,38 +48,26 @@ def reference() -> tuple[float, ...]:
     return tuple(coefficients(load_dataset("made").table))
 
 
-def _spearman(first: pd.Series[float], second: pd.Series[float]) -> float:
-    """A column without two values has correlation 0."""
-    if first.nunique() < 2 or second.nunique() < 2:
-        return 0.0
-    return float(first.corr(second, method="spearman"))
-
-
 def with_coefficients(frame: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """The tidy frame with seven more figures for each run (by id) whose table was kept."""
-    first = frame.drop_duplicates("id")
-    parts = [frame]
-    for _, line in first[first["id"].isin(list(tables))].iterrows():
-        found = coefficients(tables[line["id"]])
-        about = pd.DataFrame([line.to_dict()] * len(PAIRS))
-        about["metric"] = [f"{PREFIX}{pair}" for pair in PAIRS]
-        about["value"] = found
-        parts.append(about)
-    return pd.concat(parts, ignore_index=True) if len(parts) > 1 else frame
+    more = [
+        {**line, "metric": f"{PREFIX}{pair}", "value": value}
+        for line in frame.drop_duplicates("id").to_dict("records")
+        if line["id"] in tables
+        for pair, value in zip(PAIRS, coefficients(tables[line["id"]]), strict=True)
+    ]
+    return pd.concat([frame, pd.DataFrame(more)], ignore_index=True) if more else frame
 
 
 def scatter_rows(frame: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Some rows drawn by each generator at each epsilon, from its first fold."""
     parts = []
-    lines = frame.drop_duplicates("id").sort_values(["fold", "seed"])
-    lines = lines[lines["id"].isin(list(tables))].drop_duplicates(list(SCATTER_AXES))
-    for _, line in lines.sort_values(list(SCATTER_AXES)).iterrows():
+    lines = frame[frame["id"].isin(list(tables))].sort_values(["fold", "seed"])
+    lines = lines.drop_duplicates(list(SCATTER_AXES)).sort_values(list(SCATTER_AXES))
+    for line in lines.to_dict("records"):
         table = tables[line["id"]]
-        rng = np.random.default_rng(0)
-        rows = rng.permutation(len(table))[:SHOWN_ROWS]
-        some = table.iloc[np.sort(rows)].astype(float).round(4).reset_index(drop=True)
-        some.insert(0, "generator", line["generator"])
-        some.insert(1, "epsilon", float("nan") if line["epsilon"] is None else line["epsilon"])
-        parts.append(some)
-    columns = [*SCATTER_AXES, *"ABCDEF"]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
+        shown = np.sort(np.random.default_rng(0).permutation(len(table))[:SHOWN_ROWS])
+        some = table.iloc[shown].astype(float).round(4)
+        parts.append(some.assign(generator=line["generator"], epsilon=line["epsilon"]))
+    columns = [*SCATTER_AXES, *NAMES]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)

@@ -1,41 +1,29 @@
-"""The five comparators that make findings of a claim from scores."""
+"""The five comparators that make findings of a claim from scores.
+
+A finding is one comparison: a paired difference over folds with its 95 % interval. It holds if the
+interval lies on the claimed side, fails if it lies on the other, and is open if it lies on both or
+if there are too few folds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 import msgspec
 import pandas as pd
 
-from copula_shirley.experiments.estimates import Estimate, estimate
-from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX, reference
-from copula_shirley.experiments.paper.findings import (
-    Answer,
-    Finding,
-    Needs,
-    above,
-    at_most,
-    told,
-)
-from copula_shirley.experiments.paper.printed import PANELS, SHIRLEY, STRONG_ATTACK, epsilon_text
-from copula_shirley.experiments.paper.scores import Scores, aligned, in_common
+from copula_shirley.experiments.estimates import FEWEST_FOLDS, Estimate, estimate
+from copula_shirley.experiments.paper.chapter import CHAPTER, SHIRLEY, STRONG_ATTACK, epsilon_text
+from copula_shirley.experiments.paper.coefficients import PAIRS
+from copula_shirley.experiments.paper.scores import Scores, by_fold
 
+Answer = Literal["holds", "fails", "open"]
+Needs = Literal["all", "most", "one"]
 #: Experiments that vary a setting of COPULA-SHIRLEY; what is compared are the settings.
 SETTINGS = ("ratio", "encoders", "mechanisms", "truncation")
-#: How far apart figures may be and still count as alike; RMSE relative to the lowest.
-MARGINS = {
-    "ks": 0.02,
-    "spearman_drift": 0.02,
-    "mcc_binary": 0.05,
-    "mcc_multiclass": 0.05,
-    "rmse": 0.05,
-    "membership_hamming": 0.02,
-    STRONG_ATTACK: 0.02,
-}
-#: Absolute errors of the coefficients of table 5.2, averaged over these pairs.
-ERRORS = {"mean absolute error": PAIRS, "mean absolute error in the halves of A": PAIRS[5:]}
 FAULTS = (
     "(a) d histograms of the same rows cost d times epsilon; (b) the vine is fitted to raw "
     "records; (c) the bins are the data's distinct values; (d) WOE and GLMM codes are exact "
@@ -69,6 +57,52 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str = ""
 
 
+@dataclass(frozen=True)
+class Finding:
+    """One comparison: its answer, its numbers in words, and how many folds stand behind it."""
+
+    answer: Answer
+    words: str
+    folds: int
+
+
+def at_most(found: Estimate, bound: float, fails_above: float) -> Answer:
+    """Whether an estimate is below a bound; it fails where it is surely above ``fails_above``.
+
+    Few folds leave it open, however alike they are. A wide interval is no evidence that there is
+    no difference: it is open.
+
+    Examples
+    --------
+    >>> at_most(estimate([0.0, 0.001, -0.001]), 0.02, 0.0)
+    'holds'
+    >>> at_most(estimate([0.0, 0.1, -0.1]), 0.02, 0.0)
+    'open'
+    """
+    if found.folds < FEWEST_FOLDS:
+        return "open"
+    if found.low > fails_above:
+        return "fails"
+    return "holds" if found.high < bound else "open"
+
+
+def told(found: Estimate, sign: str = "+") -> str:
+    """An estimate in words; a difference has its sign."""
+    if found.folds < 2:
+        return f"{found.mean:{sign}.3f} (no interval)"
+    return f"{found.mean:{sign}.3f} ({found.low:{sign}.3f} to {found.high:{sign}.3f})"
+
+
+def findings_of(claim: Claim, scores: Scores, datasets: Sequence[str]) -> list[Finding]:
+    """The comparisons that decide a claim, on some data sets."""
+    datasets = [name for name in datasets if name not in claim.but_for]
+    if claim.comparator == "recorded":
+        facts = {"proved": _proved, "left out": _left_out, "best differs": _best_differs}
+        return list(facts[claim.fact](claim, scores, datasets))
+    compare = _below if claim.comparator == "below" else _compared
+    return [found for place in places(claim, scores, datasets) for found in compare(place)]
+
+
 # -- figures ---------------------------------------------------------------------
 
 
@@ -85,48 +119,29 @@ class Place:
     @property
     def upward(self) -> bool:
         """Whether more is better."""
-        return self.claim.statistic == "value" and PANELS.get(self.metric, ("", False))[1]
+        measure = CHAPTER.measures.get(self.metric)
+        return self.claim.statistic == "value" and measure is not None and measure.upward
 
     def __str__(self) -> str:
         """Data set, statistic, measure and epsilon."""
-        known = {name: title for name, (title, _) in PANELS.items()}
+        known = {name: measure.title for name, measure in CHAPTER.measures.items()}
         known[STRONG_ATTACK] = "attack with all rows"
         spread = "spread of " if self.claim.statistic == "spread" else ""
         noise = "" if self.epsilon is None else f", epsilon {epsilon_text(self.epsilon)}"
         name = known.get(self.metric, self.metric.replace("_", " "))
         return f"{self.dataset}, {spread}{name}{noise}:"
 
-    def values(self, name: str) -> pd.Series[float]:
+    def values(self, name: str, epsilon: float | None = None) -> pd.Series[float]:
         """Figures of a generator, or of a setting of COPULA-SHIRLEY, by fold, seed and epsilon."""
         experiment = self.claim.experiment
-        if self.metric in ERRORS:
-            return self.errors(name)[list(ERRORS[self.metric])].mean(axis=1)
-        if self.metric == "seconds":
-            fit, sample = (
-                self.scores.values(experiment, f"{part}_seconds", self.dataset, name)
-                for part in ("fit", "sample")
-            )
-            return (fit + sample).dropna()
         who = (SHIRLEY, name) if experiment in SETTINGS else (name, "")
-        return self.scores.values(experiment, self.metric, self.dataset, *who, self.epsilon)
-
-    def errors(self, name: str) -> pd.DataFrame:
-        """Absolute errors of the seven coefficients, a line per fold."""
-        parts = {}
-        for pair, truth in zip(PAIRS, reference(), strict=True):
-            where = ("multivariate", f"{PREFIX}{pair}", self.dataset, name, "", self.epsilon)
-            parts[pair] = (self.scores.values(*where) - truth).abs().groupby("fold").mean()
-        return pd.DataFrame(parts).dropna()
-
-    def common(self, names: Sequence[str]) -> dict[str, pd.Series[float]]:
-        """Figures of those that have any, at the epsilons and folds that all of them have."""
-        parts = {name: part for name in names if len(part := self.values(name))}
-        return in_common(parts) if parts else {}
+        where = (experiment, self.metric, self.dataset, *who)
+        return self.scores.values(*where, self.epsilon if epsilon is None else epsilon)
 
     def means(self, names: Sequence[str]) -> pd.DataFrame:
-        """The same, means by fold: a column for each of those that have any."""
-        parts = self.common(names)
-        return pd.DataFrame({name: part.groupby("fold").mean() for name, part in parts.items()})
+        """Means (or spreads) by fold: a column for each of those that have any, in common."""
+        parts = [self.values(name) for name in names]
+        return by_fold(names, parts, self.claim.statistic == "spread")
 
 
 def places(claim: Claim, scores: Scores, datasets: Sequence[str]) -> Iterator[Place]:
@@ -138,46 +153,15 @@ def places(claim: Claim, scores: Scores, datasets: Sequence[str]) -> Iterator[Pl
                 yield Place(claim, scores, dataset, metric, epsilon)
 
 
-def spread(part: pd.Series[float]) -> pd.Series[float]:
-    """Standard deviation over epsilons, by fold; seeds are averaged first."""
-    return part.groupby(["fold", "epsilon"]).mean().groupby("fold").std().dropna()
-
-
-# -- who is compared with whom ---------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Side:
-    """One side of a comparison: a name and its figures."""
-
-    name: str
-    figures: pd.Series[float]
-
-    @property
-    def axes(self) -> list[str]:
-        """What the figures go by: fold, seed, epsilon, or some of them."""
-        return [str(name) for name in self.figures.index.names]
-
-
-def pairs(place: Place) -> Iterator[tuple[Side, Side]]:
-    """Each of ``who`` with each of ``than``."""
+def pairs(place: Place) -> Iterator[pd.DataFrame]:
+    """Figures by fold of each of ``who`` beside each of ``than``."""
     claim = place.claim
     if claim.epsilons == "ends":
         yield from _ends(place)
         return
-    if claim.in_turn:
-        found = list(zip(claim.who, claim.than, strict=True))
-    else:
-        found = [
-            (who, than) for who in _whom(place, claim.who) for than in _whom(place, claim.than)
-        ]
-    for names in found:
-        sides = [Side(name, place.values(name)) for name in names]
-        if claim.statistic == "spread":
-            parts = place.common(names)
-            sides = [Side(name, spread(part)) for name, part in parts.items()]
-        if len(sides) == 2 and all(len(side.figures) for side in sides):
-            yield sides[0], sides[1]
+    in_turn = zip(claim.who, claim.than, strict=False)
+    each = product(_whom(place, claim.who), _whom(place, claim.than))
+    yield from map(place.means, in_turn if claim.in_turn else each)
 
 
 def _whom(place: Place, names: Sequence[str]) -> Sequence[str]:
@@ -194,60 +178,46 @@ def _whom(place: Place, names: Sequence[str]) -> Sequence[str]:
     return [pick(means, key=lambda name: means[name])] if means else []
 
 
-def _ends(place: Place) -> Iterator[tuple[Side, Side]]:
-    """Each of ``who`` at the smallest epsilon with itself at the largest."""
-    claim, scores = place.claim, place.scores
-    epsilons = scores.epsilons(claim.experiment, place.dataset)
-    for name in claim.who if len(epsilons) > 1 else ():
-        ends = []
-        for epsilon in (epsilons[-1], epsilons[0]):
-            part = Place(claim, scores, place.dataset, place.metric, epsilon).values(name)
-            ends.append(
-                Side(f"{name} at epsilon {epsilon_text(epsilon)}", part.droplevel("epsilon"))
-            )
-        if all(len(side.figures) for side in ends):
-            yield ends[0], ends[1]
+def _ends(place: Place) -> Iterator[pd.DataFrame]:
+    """Each of ``who`` at the smallest epsilon beside itself at the largest."""
+    epsilons = place.scores.epsilons(place.claim.experiment, place.dataset)
+    for name in place.claim.who if len(epsilons) > 1 else ():
+        ends = epsilons[-1], epsilons[0]
+        names = [f"{name} at epsilon {epsilon_text(epsilon)}" for epsilon in ends]
+        yield by_fold(names, [place.values(name, e).droplevel("epsilon") for e in ends])
 
 
 # -- the comparators -------------------------------------------------------------
 
 
-def compared(place: Place, relative: bool = False) -> Iterator[tuple[Estimate, str]]:
-    """How much better the first side is, over the folds that both have; in words too."""
-    factor = place.claim.factor
-    for who, than in pairs(place):
-        more, less = (who, than) if place.upward else (than, who)
-        high, low = aligned(more.figures, less.figures, more.axes)
-        unit = min(float(high.mean()), float(low.mean())) if relative else 1.0
-        found = estimate((high - low * factor) / unit)
-        what = "difference" if factor == 1 else f"less {factor:g} times that"
-        if found.folds:
-            sides = f"{more.name} {high.mean():.3f}, {less.name} {low.mean():.3f}"
-            yield found, f"{place} {sides}, {what} {told(found)}"
+def _compared(place: Place) -> Iterator[Finding]:
+    """How much better one side is: by a factor, or by less than the margin or not at all."""
+    claim, hardly = place.claim, place.claim.comparator != "better"
+    for both in pairs(place):
+        if len(both.columns) < 2 or both.empty:
+            continue
+        (less, low), (more, high) = list(both.items())[:: -1 if place.upward else 1]
+        means = high.mean(), low.mean()
+        unit = min(means) if hardly and place.metric == "rmse" else 1.0
+        found = estimate((high - low * claim.factor) / unit)
+        what = "difference" if claim.factor == 1 else f"less {claim.factor:g} times that"
+        sides = f"{more} {means[0]:.3f}, {less} {means[1]:.3f}"
+        words = f"{place} {sides}, {what} {told(found)}"
+        if not hardly:
+            yield Finding(at_most(-found, 0.0, 0.0), words, found.folds)
+            continue
+        margin = CHAPTER.measures[place.metric.removesuffix("_all")].margin
+        fails_above = margin if claim.fails_above is None else claim.fails_above
+        words += f", margin {margin:g}{' of the lowest' if place.metric == 'rmse' else ''}"
+        yield Finding(at_most(found, margin, fails_above), words, found.folds)
 
 
-def better(place: Place) -> Iterator[Finding]:
-    """Whether one figure is better (by a factor) than another."""
-    for found, words in compared(place):
-        yield Finding(above(found), words, found.folds)
-
-
-def hardly_better(place: Place) -> Iterator[Finding]:
-    """Whether one figure is better by less than the margin, or not at all."""
-    margin, relative = MARGINS[place.metric], place.metric == "rmse"
-    fails_above = place.claim.fails_above
-    for found, words in compared(place, relative):
-        answer = at_most(found, margin, margin if fails_above is None else fails_above)
-        bound = f"margin {margin:g}{' of the lowest' if relative else ''}"
-        yield Finding(answer, f"{words}, {bound}", found.folds)
-
-
-def below(place: Place) -> Iterator[Finding]:
+def _below(place: Place) -> Iterator[Finding]:
     """Whether a statistic is below the bound."""
     bound = place.claim.bound
     for found, words in _statistics(place):
         if found.folds:
-            answer = above(-found, -bound)
+            answer = at_most(found, bound, bound)
             yield Finding(answer, f"{place} {words}, bound {bound:g}", found.folds)
 
 
@@ -256,7 +226,11 @@ def _statistics(place: Place) -> Iterator[tuple[Estimate, str]]:
     claim = place.claim
     everybody = [*claim.who, *claim.than]
     if claim.statistic == "beaten":
-        errors = {name: part for name in everybody if len(part := place.errors(name))}
+        errors = {
+            name: part.groupby("fold").mean()
+            for name in everybody
+            if len(part := place.scores.errors(place.dataset, name, "", place.epsilon))
+        }
         if claim.who[0] in errors and len(errors) > 1:
             every = pd.concat(errors, axis=1, join="inner")
             best = every.T.groupby(level=1).min().T
@@ -273,31 +247,25 @@ def _statistics(place: Place) -> Iterator[tuple[Estimate, str]]:
             found = Estimate(top, top, top, found.folds)
             words = f"{name} at most {top:.3f} in {found.folds} folds"
         if claim.statistic == "rank":
-            ranks = means.rank(axis=1, ascending=not PANELS[place.metric][1])
+            ranks = means.rank(axis=1, ascending=not CHAPTER.measures[place.metric].upward)
             found = estimate(ranks[name] if len(means.columns) == len(everybody) else [])
             words = f"{name} mean rank {told(found, '')} of {len(everybody)}"
         yield found, words
-
-
-def recorded(claim: Claim, scores: Scores, datasets: Sequence[str]) -> Iterator[Finding]:
-    """What the runs have on record: proofs, runs left out, who is the best where."""
-    facts = {"proved": _proved, "left out": _left_out, "best differs": _best_differs}
-    return facts[claim.fact](claim, scores, datasets)
 
 
 def _proved(claim: Claim, scores: Scores, _: Sequence[str]) -> Iterator[Finding]:
     """Whether the ledgers prove the epsilon wherever one is claimed."""
     done = scores.done
     own = done[done["generator"].isin(claim.who) & done["epsilon"].notna()].drop_duplicates("id")
-    kept = (own["proved"] == own["claimed"]) & (own["proved"] != "nothing")
+    proved = (own["proved"] == own["claimed"]) & (own["proved"] != "nothing")
     words = (
-        f"{len(own)} runs claim an epsilon, the ledgers of {int(kept.sum())} prove it (proved: "
+        f"{len(own)} runs claim an epsilon, the ledgers of {int(proved.sum())} prove it (proved: "
         f"{', '.join(sorted(set(own['proved'])))})"
     )
     if len(own):
-        faults = "" if kept.all() else f"; {FAULTS}"
+        faults = "" if proved.all() else f"; {FAULTS}"
         folds = own["fold"].nunique()
-        yield Finding("holds" if kept.all() else "fails", f"{words}{faults}", folds)
+        yield Finding("holds" if proved.all() else "fails", f"{words}{faults}", folds)
 
 
 def _left_out(claim: Claim, scores: Scores, datasets: Sequence[str]) -> Iterator[Finding]:
@@ -332,23 +300,6 @@ def _best_differs(claim: Claim, scores: Scores, datasets: Sequence[str]) -> Iter
     )
     gaps = [gap for _, _, gap in found.values()]
     one = len({best for best, _, _ in found.values()}) == 1
-    sure = all(above(gap) == "holds" for gap in gaps)
+    sure = all(at_most(-gap, 0.0, 0.0) == "holds" for gap in gaps)
     answer: Answer = ("fails" if one else "holds") if sure else "open"
     yield Finding(answer, f"lowest: {words}", min(gap.folds for gap in gaps))
-
-
-_BY_PLACE: dict[str, Callable[[Place], Iterator[Finding]]] = {
-    "better": better,
-    "hardly better": hardly_better,
-    "alike": hardly_better,  # of the best against the worst
-    "below": below,
-}
-
-
-def findings_of(claim: Claim, scores: Scores, datasets: Sequence[str]) -> list[Finding]:
-    """The comparisons that decide a claim, on some data sets."""
-    datasets = [name for name in datasets if name not in claim.but_for]
-    if claim.comparator == "recorded":
-        return list(recorded(claim, scores, datasets))
-    compare = _BY_PLACE[claim.comparator]
-    return [found for place in places(claim, scores, datasets) for found in compare(place)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,49 +10,30 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley.evaluation.figures import coin, level, one_legend, plain, points, titled
-from copula_shirley.experiments.paper.coefficients import SHOWN_ROWS
-from copula_shirley.experiments.paper.printed import (
-    COLOURS,
-    GENERATORS,
+from copula_shirley.experiments.paper.chapter import (
+    ATTACK,
+    CHAPTER,
     HIGHEST_ATTACK,
-    MARKERS,
-    PANELS,
     REAL,
     SHIRLEY,
-    TITLES,
     VINE,
+    Look,
     epsilon_text,
+    in_order,
     shown,
+    title_of,
 )
+from copula_shirley.experiments.paper.coefficients import NAMES, SHOWN_ROWS
 from copula_shirley.experiments.paper.scores import Scores
 
-#: Figures 5.1 to 5.4: experiment, title, name of the axis, whether the settings have an order.
-SETTINGS = {
-    "5_1": ("ratio", "split of the rows, epsilon 1", "share of the histogram rows", True),
-    "5_2": ("encoders", "encoders of categories, epsilon 1", "encoder", False),
-    "5_3": ("mechanisms", "mechanisms of the histograms, epsilon 0.1", "mechanism", False),
-    "5_4": ("truncation", "truncation of the vine, epsilon 1",
-            "number of trees (none: the whole vine)", True),
-}  # fmt: skip
-#: Figures 5.5 to 5.7: data sets, the first one with figures is drawn.
-BY_EPSILON = {"5_5": ("compas",), "5_6": ("texas", "diabetes130"), "5_7": ("adult",)}
-#: Data sets in figures that show COPULA-SHIRLEY alone: shades of its blue, and marks.
-SHADES = {
-    "compas": ("#0072B2", "o"),
-    "adult": ("#64B9EC", "s"),
-    "diabetes130": ("#003350", "^"),
-    "texas": ("#003350", "D"),
-    "randhie": ("#93A9B8", "v"),
-}
 #: Other generators than the paper's get these, in order.
 OTHER_COLOURS = ("#E69F00", "#56B4E9", "#F0E442")
+GREY = CHAPTER.generators[REAL].colour
 RAW, TOP, COIN = "raw data", "highest of the attack's repetitions", "a coin"
 #: What stands at the end of a legend.
 LAST = (RAW, TOP, COIN)
 #: The highest score of the attack is drawn lightly.
 LIGHT = 0.35
-ATTACK = "membership_hamming"
-NAMES = "ABCDEF"
 DOT = {"s": 3, "linewidths": 0, "alpha": 0.6, "rasterized": True}
 
 
@@ -65,13 +46,13 @@ class Curve:
     dataset: str
     generator: str
     cells: Sequence[tuple[str, float | None]]
-    raw_colour: str = COLOURS[REAL]
+    raw_colour: str = GREY
 
 
 def draw_curves(
     scores: Scores,
     experiment: str,
-    titles: tuple[str, str],
+    title: str,
     curves: Sequence[Curve],
     ticks: tuple[str, Sequence[str]],
     columns: int,
@@ -79,26 +60,22 @@ def draw_curves(
     """Six measures: means with intervals along an axis, and what the raw data get."""
     heading, labels = ticks
     datasets = {curve.dataset: curve.raw_colour for curve in curves}
-    figure = titled(11.5, 7, "\n".join(filter(None, titles)))
-    for metric, axis in six_panels(figure, len(datasets) > 1).items():
+    figure = titled(11.5, 7, title)
+    step = min(0.14, 0.35 / len(curves))
+    for metric, axis, units in six_panels(scores, figure, experiment, list(datasets)):
         for i, curve in enumerate(curves):
-            unit = raw_unit(scores, experiment, curve.dataset, metric, len(datasets))
-            who = (curve.dataset, curve.generator)
-            step = min(0.14, 0.35 / len(curves))
+            where = [(experiment, metric, curve.dataset, curve.generator, *c) for c in curve.cells]
+            found = [scores.estimate(*each) / units[curve.dataset] for each in where]
             place = np.arange(len(labels)) + (i - (len(curves) - 1) / 2) * step
-            found = [scores.estimate(experiment, metric, *who, *c) / unit for c in curve.cells]
             below, above = zip(*(each.whiskers for each in found), strict=True)
             style = {**curve.style, "label": curve.label}
             points(axis, place, [each.mean for each in found], (below, above), style)
             if metric == ATTACK:
-                tops = [
-                    scores.estimate(experiment, HIGHEST_ATTACK, *who, *c).mean for c in curve.cells
-                ]
-                light = {"alpha": LIGHT, "linewidth": 1}
-                axis.plot(place, tops, color=style["color"], **light)
+                tops = [scores.estimate(experiment, HIGHEST_ATTACK, *each[2:]) for each in where]
+                light = {"alpha": LIGHT, "linewidth": 1, "color": style["color"]}
+                axis.plot(place, [each.mean for each in tops], **light)
         for i, (dataset, colour) in enumerate(datasets.items()):
-            unit = raw_unit(scores, experiment, dataset, metric, len(datasets))
-            raw = scores.estimate(experiment, metric, dataset, REAL).mean / unit
+            raw = scores.estimate(experiment, metric, dataset, REAL).mean / units[dataset]
             level(axis, raw, None if i else RAW, color=colour)
         plain(axis, heading)
         axis.set_xticks(range(len(labels)), labels)
@@ -110,103 +87,94 @@ def draw_curves(
     return figure
 
 
-def six_panels(figure: Any, several: bool) -> dict[str, Any]:
-    """Two rows of three axes, one per measure, titled with what is better."""
-    axes = dict(zip(PANELS, figure.subplots(2, 3).ravel(), strict=True))
-    for metric, axis in axes.items():
-        name, upward = PANELS[metric]
-        unit = " / raw data's" if several and metric == "rmse" else ""
-        better = "higher" if upward else "lower"
-        axis.set_title(f"{name}{unit} ({better} is better)", fontsize=10)
-    return axes
+def six_panels(
+    scores: Scores, figure: Any, experiment: str, datasets: Sequence[str]
+) -> Iterator[tuple[str, Any, dict[str, float]]]:
+    """Two rows of three axes, titled with what is better: measure, axis, unit of each data set.
 
-
-def raw_unit(scores: Scores, experiment: str, dataset: str, metric: str, datasets: int) -> float:
-    """RMSE of the raw data, so that several data sets can share a panel; 1 if it is not known."""
-    if metric != "rmse" or datasets < 2:
-        return 1.0
-    unit = scores.estimate(experiment, "rmse", dataset, REAL).mean
-    return unit if unit > 0 else 1.0
+    RMSE is divided by that of the raw data where several data sets share the panel.
+    """
+    for axis, (metric, measure) in zip(
+        figure.subplots(2, 3).ravel(), CHAPTER.measures.items(), strict=True
+    ):
+        units = dict.fromkeys(datasets, 1.0)
+        name, better = measure.title, "higher" if measure.upward else "lower"
+        if metric == "rmse" and len(datasets) > 1:
+            name += " / raw data's"
+            raw = {d: scores.estimate(experiment, metric, d, REAL).mean for d in datasets}
+            units |= {dataset: unit for dataset, unit in raw.items() if unit > 0}
+        axis.set_title(f"{name} ({better} is better)", fontsize=10)
+        yield metric, axis, units
 
 
 def draw_settings(scores: Scores, number: str) -> Any | None:
     """Figure 5.1, 5.2, 5.3 or 5.4, or None if its experiment has no figures."""
-    experiment, title, heading, ordered = SETTINGS[number]
-    datasets, variants = scores.datasets(experiment), along(scores.variants(experiment))
-    if not datasets or not variants:
-        return None
-    part = scores.frame[scores.frame["experiment"] == experiment]
+    figure = CHAPTER.figures[number]
+    experiment = figure.experiment
+    variants = sorted(scores.variants(experiment), key=_place)
+    datasets = scores.datasets(experiment) if variants else []
     curves = []
     for dataset in datasets:
-        colour, mark = SHADES.get(dataset, ("#8C8C8C", "X"))
-        style = {"color": colour, "marker": mark, "linestyle": "-" if ordered else "none"}
+        look = CHAPTER.datasets.get(dataset, Look("#8C8C8C", "X"))
+        style = {"color": look.colour, "marker": look.marker}
+        style["linestyle"] = "-" if figure.ordered else "none"
         cells = [(variant, None) for variant in variants]
-        name = TITLES.get(dataset, dataset)
-        curves.append(Curve(name, style, dataset, SHIRLEY, cells, colour))
-    titles = (
-        f"Figure {number.replace('_', '.')}: {title}",
-        f"{SHIRLEY} (proved: nothing); {scale_note(part)}",
-    )
-    ticks = heading, [variant.split(" ")[-1] for variant in variants]
-    return draw_curves(scores, experiment, titles, curves, ticks, 6)
+        curves.append(Curve(title_of(dataset), style, dataset, SHIRLEY, cells, look.colour))
+    if not curves:
+        return None
+    note = scale_note(scores.done[scores.done["experiment"] == experiment])
+    title = f"Figure {number.replace('_', '.')}: {figure.title}"
+    title = f"{title}\n{SHIRLEY} (proved: nothing); {note}"
+    ticks = figure.heading, [variant.split(" ")[-1] for variant in variants]
+    return draw_curves(scores, experiment, title, curves, ticks, 6)
 
 
-def along(variants: Sequence[str]) -> list[str]:
-    """Settings in the order of an axis: numbers by size, then words.
-
-    Examples
-    --------
-    >>> along(["truncation none", "truncation 2", "truncation 1"])
-    ['truncation 1', 'truncation 2', 'truncation none']
-    """
-
-    def place(variant: str) -> float:
-        try:
-            return float(variant.rsplit(" ", maxsplit=1)[-1])
-        except ValueError:
-            return np.inf
-
-    return sorted(variants, key=place)
+def _place(variant: str) -> float:
+    """Place of a setting along an axis: numbers by size, then words."""
+    try:
+        return float(variant.rsplit(" ", maxsplit=1)[-1])
+    except ValueError:
+        return np.inf
 
 
 def dataset_of(scores: Scores, number: str) -> str | None:
     """Which data set a figure over epsilon shows."""
     there = scores.datasets("models")
-    return next((name for name in BY_EPSILON[number] if name in there), None)
+    return next((name for name in CHAPTER.figures[number].datasets if name in there), None)
 
 
-def draw_epsilons(scores: Scores, dataset: str, number: str) -> Any | None:
+def draw_epsilons(scores: Scores, number: str) -> Any | None:
     """Figure 5.5, 5.6 or 5.7: six measures over epsilon, a line per generator."""
-    generators = scores.generators("models", dataset)
-    if not generators:
+    dataset = dataset_of(scores, number)
+    generators = scores.generators("models", dataset) if dataset else []
+    if not dataset or not generators:
         return None
-    part = scores.frame[scores.frame["experiment"] == "models"]
     epsilons = scores.epsilons("models", dataset)
+    cells = [("", epsilon) for epsilon in epsilons]
     curves = []
     for generator in generators:
         big = generator == VINE
+        look = CHAPTER.generators.get(generator, Look(""))
         style = {
             "color": colour_of(generator, generators),
-            "marker": MARKERS.get(generator, "v"),
+            "marker": look.marker,
             "markersize": 9 if big else 6,
             "linewidth": 1.8 if big else 1.3,
         }
-        cells = [("", epsilon) for epsilon in epsilons]
         label = labelled(scores, dataset, generator)
         curves.append(Curve(label, style, dataset, generator, cells))
-    titles = (
-        f"Figure {number.replace('_', '.')}: {TITLES.get(dataset, dataset)} over epsilon",
-        scale_note(part[part["dataset"] == dataset]),
-    )
-    ticks = "epsilon", [epsilon_text(epsilon) for epsilon in epsilons]
-    return draw_curves(scores, "models", titles, curves, ticks, 2)
+    done = scores.done[scores.done["experiment"] == "models"]
+    note = scale_note(done[done["dataset"] == dataset])
+    title = f"Figure {number.replace('_', '.')}: {title_of(dataset)} over epsilon\n{note}"
+    ticks = "epsilon", list(map(epsilon_text, epsilons))
+    return draw_curves(scores, "models", title, curves, ticks, 2)
 
 
-def colour_of(generator: str, others: Sequence[str] = ()) -> str:
+def colour_of(generator: str, others: Sequence[str]) -> str:
     """Colour of a generator, the same in every figure."""
-    unknown = [name for name in others if name not in COLOURS] or [generator]
-    if generator in COLOURS:
-        return COLOURS[generator]
+    if generator in CHAPTER.generators:
+        return CHAPTER.generators[generator].colour
+    unknown = [name for name in others if name not in CHAPTER.generators]
     return OTHER_COLOURS[unknown.index(generator) % len(OTHER_COLOURS)]
 
 
@@ -232,16 +200,15 @@ def draw_overall(scores: Scores) -> Any | None:
     note = f"bars from the lowest to the highest mean over epsilon ({epsilons}), line: mean of them"
     title = f"Figure 5.8: the generators over all epsilons\n{note}"
     figure = titled(11.5 if len(datasets) < 3 else 13, 7, title)
-    for metric, axis in six_panels(figure, len(datasets) > 1).items():
+    for metric, axis, units in six_panels(scores, figure, "models", datasets):
         plain(axis)
         axis.use_sticky_edges = False  # else the lowest bar is cut off
-        for i, dataset in enumerate(datasets):
-            unit = raw_unit(scores, "models", dataset, metric, len(datasets))
+        for i, (dataset, unit) in enumerate(units.items()):
             _draw_bars(scores, axis, (metric, dataset), i, unit)
             raw = scores.estimate("models", metric, dataset, REAL).mean / unit
-            line = {"color": COLOURS[REAL], "linestyle": ":", "label": None if i else RAW}
+            line = {"color": GREY, "linestyle": ":", "label": None if i else RAW}
             axis.hlines(raw, i - 0.42, i + 0.42, **line)
-        axis.set_xticks(range(len(datasets)), [TITLES.get(d, d).split(" (")[0] for d in datasets])
+        axis.set_xticks(range(len(datasets)), [title_of(d).split(" (")[0] for d in datasets])
         if metric == ATTACK:
             coin(axis, COIN)
             one_legend(figure, axis, 4, LAST)
@@ -269,18 +236,14 @@ def _draw_bars(scores: Scores, axis: Any, of: tuple[str, str], i: int, unit: flo
         axis.hlines(mean, place - step * 0.42, place + step * 0.42, color=colour, linewidth=2.5)
 
 
-def scale_note(part: pd.DataFrame) -> str:
+def scale_note(done: pd.DataFrame) -> str:
     """How much stands behind a figure: folds, rows, classifiers."""
-    done = part[part["status"] == "done"]
-    if done.empty:
-        return ""
     folds, of = done["fold"].nunique(), int(done["folds"].max())
-    words = [f"{folds} of {of} folds" if folds < of else f"{of} folds"]
     bars = {1: "one fold has no interval", 2: "bars join the two folds"}
+    words = [f"{folds} of {of} folds" if folds < of else f"{of} folds"]
     words.append(bars.get(folds, "bars are 95 % intervals"))
-    rows = done["rows"].dropna()
-    if len(rows):
-        words.append(f"{int(rows.max()):,} rows only")
+    if done["rows"].notna().any():
+        words.append(f"{int(done['rows'].max()):,} rows only")
     if "light" in set(done["profile"]):
         words.append("light classifiers")
     return ", ".join(words)
@@ -297,9 +260,9 @@ def draw_made(made: pd.DataFrame) -> Any:
     for (i, j), axis in np.ndenumerate(figure.subplots(len(NAMES), len(NAMES), sharex="col")):
         down, across = NAMES[i], NAMES[j]
         if i == j:
-            axis.hist(made[across], bins=30, color=COLOURS[REAL])
+            axis.hist(made[across], bins=30, color=GREY)
         else:
-            axis.scatter(some[across], some[down], color=COLOURS[REAL], **DOT)
+            axis.scatter(some[across], some[down], color=GREY, **DOT)
         axis.set_yticks([])
         axis.tick_params(labelsize=8)
         if j == 0:
@@ -309,23 +272,17 @@ def draw_made(made: pd.DataFrame) -> Any:
     return figure
 
 
-def draw_drawn(made: pd.DataFrame, scatter: pd.DataFrame, epsilon: float) -> Any | None:
+def draw_drawn(made: pd.DataFrame, here: pd.DataFrame, epsilon: float) -> Any:
     """Figure 5.10: A against the others, a line of panels per generator, the made set on top."""
-    here = scatter[
-        scatter["epsilon"].isna() if np.isnan(epsilon) else scatter["epsilon"] == epsilon
-    ]
-    found = sorted(dict.fromkeys(here["generator"]), key=lambda n: (*GENERATORS, n).index(n))
-    if not found:
-        return None
+    found = in_order(here["generator"], CHAPTER.generators)
     tables = {"made set": made.iloc[:SHOWN_ROWS]}
     tables |= {name: here[here["generator"] == name] for name in found}
     noise = "noise off" if np.isnan(epsilon) else f"epsilon {epsilon_text(epsilon)}"
-    figure = titled(
-        9, 1.55 * len(tables) + 1, f"Figure 5.10: rows drawn by the generators, {noise}"
-    )
+    title = f"Figure 5.10: rows drawn by the generators, {noise}"
+    figure = titled(9, 1.55 * len(tables) + 1, title)
     axes = figure.subplots(len(tables), len(NAMES) - 1, sharex=True, sharey="col", squeeze=False)
     for i, (name, table) in enumerate(tables.items()):
-        colour = COLOURS[REAL] if i == 0 else colour_of(name, found)
+        colour = GREY if i == 0 else colour_of(name, found)
         for axis, other in zip(axes[i], NAMES[1:], strict=True):
             axis.scatter(table["A"], table[other], color=colour, **DOT)
             axis.tick_params(labelsize=8)
@@ -337,28 +294,24 @@ def draw_drawn(made: pd.DataFrame, scatter: pd.DataFrame, epsilon: float) -> Any
     return figure
 
 
-def draw_all(
-    scores: Scores, made: pd.DataFrame | None = None, scatter: pd.DataFrame | None = None
-) -> dict[str, Any]:
+def draw_all(scores: Scores, made: pd.DataFrame | None, scatter: pd.DataFrame) -> dict[str, Any]:
     """Every figure by number; those that cannot be drawn are left out.
 
-    Parameters
-    ----------
-    made, scatter : DataFrame, optional
-        The made set, and rows that generators drew from it, for figures 5.9 and 5.10.
+    ``made`` is the made set and ``scatter`` are rows that generators drew from it, for figures
+    5.9 and 5.10.
     """
-    found = {number: draw_settings(scores, number) for number in SETTINGS}
-    for number in BY_EPSILON:
-        dataset = dataset_of(scores, number)
-        found[number] = None if dataset is None else draw_epsilons(scores, dataset, number)
+    found: dict[str, Any] = {}
+    for number, figure in CHAPTER.figures.items():
+        if figure.experiment:
+            found[number] = draw_settings(scores, number)
+        if figure.datasets:
+            found[number] = draw_epsilons(scores, number)
     found["5_8"] = draw_overall(scores)
     if made is not None:
         found["5_9"] = draw_made(made)
-    if made is not None and scatter is not None:
-        epsilons = {
-            float(epsilon) for epsilon in scatter["epsilon"].astype(float).drop_duplicates()
-        }
-        for epsilon in sorted(epsilons, key=lambda e: -np.inf if np.isnan(e) else -e):
-            figure = draw_drawn(made, scatter, epsilon)
-            found[f"5_10_epsilon_{epsilon_text(epsilon)}"] = figure
+        # epsilon off first, then from the largest to the smallest
+        scatter = scatter.assign(order=-scatter["epsilon"].astype(float).fillna(np.inf))
+        for _, rows in scatter.groupby("order"):
+            epsilon = float(rows["epsilon"].iloc[0])
+            found[f"5_10_epsilon_{epsilon_text(epsilon)}"] = draw_drawn(made, rows, epsilon)
     return {number: figure for number, figure in found.items() if figure is not None}

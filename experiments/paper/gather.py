@@ -11,13 +11,14 @@ from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.figures import save
 from copula_shirley.experiments.datasets import load_dataset
 from copula_shirley.experiments.paper import document, figures, tables
+from copula_shirley.experiments.paper.chapter import CHAPTER
 from copula_shirley.experiments.paper.claims import verdicts
 from copula_shirley.experiments.paper.coefficients import (
+    NAMES,
     SCATTER_AXES,
     scatter_rows,
     with_coefficients,
 )
-from copula_shirley.experiments.paper.printed import EXPERIMENTS
 from copula_shirley.experiments.paper.scores import Scores, prepared
 from copula_shirley.experiments.run.store import Row, Store, tidy
 from copula_shirley.files.model_file import atomic_path
@@ -33,17 +34,17 @@ def gather(
     """The runs that have ended, by experiment: the frame, and rows drawn from the made set."""
     frames, made = [], {}
     for name, ended in rows.items():
-        frame = tidy(ended)
-        frame.insert(0, "experiment", name)
-        if len(frame):
+        if ended:
+            frame = tidy(ended)
+            frame.insert(0, "experiment", name)
             frames.append(frame.astype(object))
         if name == "multivariate":
             files = {row["id"]: stores[name].table_path(row["id"]) for row in ended}
             made = {key: pd.read_parquet(path) for key, path in files.items() if path.is_file()}
     if not frames:
         raise SettingError("results must hold at least one ended run")
-    frame = with_coefficients(pd.concat(frames, ignore_index=True), made)
-    return prepared(frame), scatter_rows(prepared(frame), made)
+    frame = prepared(with_coefficients(pd.concat(frames, ignore_index=True), made))
+    return frame, scatter_rows(frame, made)
 
 
 def read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -54,20 +55,10 @@ def read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     SettingError
         If the file cannot be read or is no tidy frame.
     """
-    frame = prepared(_csv(path))
-    beside = path.parent / SCATTER
+    frame, beside = prepared(_csv(path)), path.parent / SCATTER
     if not beside.is_file():
-        return frame, pd.DataFrame(columns=[*SCATTER_AXES, *"ABCDEF"])
-    rows = _csv(beside)
-    lacking = [name for name in (*SCATTER_AXES, *"ABCDEF") if name not in rows.columns]
-    if lacking:
-        raise SettingError(f"{str(beside)!r} must have the columns {lacking}")
-    for name in rows.columns.drop("generator"):
-        try:
-            rows[name] = rows[name].replace("", "nan").astype(float)
-        except ValueError:
-            raise SettingError(f"{str(beside)!r}: column {name!r} must hold numbers") from None
-    return frame, rows
+        return frame, pd.DataFrame(columns=[*SCATTER_AXES, *NAMES])
+    return frame, prepared(_csv(beside), ["generator"], ["epsilon", *NAMES], repr(str(beside)))
 
 
 def _csv(path: Path) -> pd.DataFrame:
@@ -75,7 +66,7 @@ def _csv(path: Path) -> pd.DataFrame:
         return pd.read_csv(path, dtype=str, keep_default_na=False)
     except OSError as error:
         raise SettingError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
-    except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError):
+    except ValueError:
         raise SettingError(f"{str(path)!r} must be a CSV file with a tidy frame") from None
 
 
@@ -93,40 +84,33 @@ def narrowed(frame: pd.DataFrame, names: list[str], datasets: list[str]) -> pd.D
 def write_all(frame: pd.DataFrame, rows: pd.DataFrame, folder: Path) -> Path:
     """Write figures, tables, verdicts and the document; give the document's path."""
     scores = Scores(frame)
-    places = {part: folder / part for part in ("figures", "tables")}
-    for place in places.values():
-        place.mkdir(parents=True, exist_ok=True)
-    write_csv(frame, folder / RESULTS)
+    for part in ("figures", "tables"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    write(frame, folder / RESULTS)
     if len(rows):
-        write_csv(rows, folder / SCATTER)
+        write(rows, folder / SCATTER)
     made_set = load_dataset("made").table if scores.datasets("multivariate") else None
     drawn = figures.draw_all(scores, made_set, rows)
     pictures = {
-        f"figures/figure_{number}.png": save(figure, places["figures"], f"figure_{number}")[0]
+        f"figures/figure_{number}.png": save(figure, folder / "figures", f"figure_{number}")[0]
         for number, figure in drawn.items()
     }
     found = verdicts(scores)
-    write_csv(document.verdict_table(found), places["tables"] / "verdicts.csv")
+    write(document.verdict_table(found), folder / "tables" / "verdicts.csv")
     made = {"5_1": tables.table_5_1(scores), "5_2": tables.table_5_2(scores)}
     for number, table in made.items():
         if len(table):
-            write_csv(table, places["tables"] / f"table_{number}.csv")
-            text = document.markdown_table(table) + "\n"
-            write_text(text, places["tables"] / f"table_{number}.md")
+            write(table, folder / "tables" / f"table_{number}.csv")
+            write(document.markdown_table(table) + "\n", folder / "tables" / f"table_{number}.md")
     text = document.document_of(scores, found, made, dict(zip(drawn, pictures, strict=True)))
-    write_text(text, folder / DOCUMENT)
-    write_text(document.as_html(text, pictures), folder / "reproduction.html")
+    write(text, folder / DOCUMENT)
+    write(document.as_html(text, pictures), folder / "reproduction.html")
     return folder / DOCUMENT
 
 
-def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table, all of it or nothing."""
-    with atomic_path(path) as partial:
-        table.to_csv(partial, index=False)
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write a text, all of it or nothing."""
+def write(content: pd.DataFrame | str, path: Path) -> None:
+    """Write a table as CSV or a text, all of it or nothing."""
+    text = content if isinstance(content, str) else content.to_csv(index=False)
     with atomic_path(path) as partial:
         partial.write_text(text, encoding="utf-8")
 
@@ -139,7 +123,8 @@ def known(names: list[str]) -> list[str]:
     SettingError
         If there is no experiment of that name.
     """
+    there = CHAPTER.experiments
     for name in names:
-        if name not in EXPERIMENTS:
-            raise SettingError(f"experiment ({name!r}) must be one of {', '.join(EXPERIMENTS)}")
-    return [name for name in EXPERIMENTS if not names or name in names]
+        if name not in there:
+            raise SettingError(f"experiment ({name!r}) must be one of {', '.join(there)}")
+    return [name for name in there if not names or name in names]

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Sequence
 from math import nan
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.estimates import Estimate, estimate
-from copula_shirley.experiments.paper.printed import DATASETS, GENERATORS, REAL
+from copula_shirley.experiments.paper.chapter import CHAPTER, REAL, in_order
+from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX, reference
 
 #: Columns of texts; an empty cell of a CSV file is an empty text.
-TEXTS = ("experiment", "dataset", "generator", "variant", "status", "reason", "claimed", "proved")
-ORIGIN_TEXTS = ("unit", "profile", "commit", "dirty", "time", "made_by", "id", "metric")
+TEXTS = (
+    "experiment", "dataset", "generator", "variant", "status", "reason", "claimed", "proved",
+    "unit", "profile", "commit", "dirty", "time", "made_by", "id", "metric",
+)  # fmt: skip
 NUMBERS = ("epsilon", "fold", "seed", "folds", "rows", "value")
+#: Absolute errors of the coefficients of table 5.2, averaged over these pairs.
+ERRORS = {"mean absolute error": PAIRS, "mean absolute error in the halves of A": PAIRS[5:]}
+Figures = TypeVar("Figures", "pd.Series[float]", pd.DataFrame)
 
 
-def prepared(frame: pd.DataFrame) -> pd.DataFrame:
+def prepared(
+    frame: pd.DataFrame,
+    texts: Sequence[str] = TEXTS,
+    numbers: Sequence[str] = NUMBERS,
+    what: str = "figures",
+) -> pd.DataFrame:
     """The frame with texts and numbers where they belong, also after a trip through CSV.
 
     Raises
@@ -28,57 +38,46 @@ def prepared(frame: pd.DataFrame) -> pd.DataFrame:
     SettingError
         If a column is lacking.
     """
-    lacking = [name for name in (*TEXTS, *ORIGIN_TEXTS, *NUMBERS) if name not in frame.columns]
+    lacking = [name for name in (*texts, *numbers) if name not in frame.columns]
     if lacking:
-        raise SettingError(f"figures must have the columns of a tidy frame; {lacking} are lacking")
-    frame = frame.copy()
-    for name in (*TEXTS, *ORIGIN_TEXTS):
+        raise SettingError(f"{what} must have the columns of a tidy frame; {lacking} are lacking")
+    frame = frame.reset_index(drop=True)
+    for name in texts:
         frame[name] = frame[name].astype(object).where(frame[name].notna(), "").map(str)
-    for name in NUMBERS:
-        try:
-            frame[name] = pd.Series([_number(v) for v in frame[name]], frame.index, dtype=float)
+    for name in numbers:
+        values = frame[name].astype(object)
+        try:  # Python reads texts, and gives back what was written
+            frame[name] = values.where(values.notna() & (values != ""), nan).astype(float)
         except (TypeError, ValueError):
-            raise SettingError(f"figures: column {name!r} must hold numbers") from None
-    return frame.reset_index(drop=True)
-
-
-def _number(value: Any) -> float:
-    """A number, or none; texts are read by Python, which gives back what was written."""
-    return nan if value is None or value is pd.NA or value == "" else float(value)
+            raise SettingError(f"{what}: column {name!r} must hold numbers") from None
+    return frame
 
 
 class Scores:
-    """Figures of the runs that are done.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        What ``prepared`` gave.
-    """
+    """Figures of the runs that are done, from a frame that ``prepared`` gave."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame
         self.done = frame[frame["status"] == "done"]
         keys = ["experiment", "metric", "dataset", "generator", "variant"]
+        done = self.done.assign(epsilon=self.done["epsilon"].fillna(np.inf))
         self._parts = {
-            key: part.assign(epsilon=part["epsilon"].fillna(np.inf))
-            .groupby(["fold", "seed", "epsilon"])["value"]
-            .mean()
-            for key, part in self.done.groupby(keys, sort=False)
+            key: part.groupby(["fold", "seed", "epsilon"])["value"].mean()
+            for key, part in done.groupby(keys, sort=False)
         }
+
+    def _runs(self, experiment: str, dataset: str | None = None) -> pd.DataFrame:
+        part = self.done[self.done["experiment"] == experiment]
+        return part if dataset is None else part[part["dataset"] == dataset]
 
     def datasets(self, experiment: str) -> list[str]:
         """The data sets with at least one figure, in the order of the thesis."""
-        part = self.done[self.done["experiment"] == experiment]
-        found = list(dict.fromkeys(part["dataset"]))
-        return sorted(found, key=lambda name: (*DATASETS, name).index(name))
+        return in_order(self._runs(experiment)["dataset"], CHAPTER.datasets)
 
     def generators(self, experiment: str, dataset: str) -> list[str]:
         """Generators with figures, ours last, without ``real``."""
-        part = self.done[self.done["experiment"] == experiment]
-        found = list(dict.fromkeys(part.loc[part["dataset"] == dataset, "generator"]))
-        found = [name for name in found if name != REAL]
-        return sorted(found, key=lambda name: (*GENERATORS, name).index(name))
+        found = in_order(self._runs(experiment, dataset)["generator"], CHAPTER.generators)
+        return [name for name in found if name != REAL]
 
     def variants(self, experiment: str) -> list[str]:
         """Varied settings in the order in which they ran, without ``real``."""
@@ -87,11 +86,17 @@ class Scores:
 
     def epsilons(self, experiment: str, dataset: str | None = None) -> list[float]:
         """Epsilons from off (infinite) to the smallest, of all generators but ``real``."""
-        part = self.done[self.done["experiment"] == experiment]
-        part = part[part["generator"] != REAL]
-        if dataset is not None:
-            part = part[part["dataset"] == dataset]
-        return sorted(part["epsilon"].fillna(np.inf).unique(), reverse=True)
+        part = self._runs(experiment, dataset)
+        found = part.loc[part["generator"] != REAL, "epsilon"]
+        return sorted(found.fillna(np.inf).unique(), reverse=True)
+
+    def promises(
+        self, experiment: str, dataset: str, generator: str, epsilon: float
+    ) -> dict[str, str]:
+        """What a generator claims and what its ledger proves."""
+        own = self._runs(experiment, dataset)
+        own = own[(own["generator"] == generator) & (own["epsilon"].fillna(np.inf) == epsilon)]
+        return {name: ", ".join(dict.fromkeys(own[name])) for name in ("claimed", "proved")}
 
     def values(
         self,
@@ -107,8 +112,15 @@ class Scores:
         Over all epsilons only folds count that have each of them: a fold that is still under way
         would bring other epsilons to the mean.
         """
-        key = (experiment, metric, dataset, generator, variant)
-        part = self._parts.get(key)
+        where = (dataset, generator, variant, epsilon)
+        if metric == "seconds":
+            fit, sample = (
+                self.values(experiment, f"{part}_seconds", *where) for part in ("fit", "sample")
+            )
+            return (fit + sample).dropna()
+        if metric in ERRORS:
+            return self.errors(*where)[list(ERRORS[metric])].mean(axis=1)
+        part = self._parts.get((experiment, metric, dataset, generator, variant))
         if part is None:
             index = pd.MultiIndex.from_arrays([[], [], []], names=["fold", "seed", "epsilon"])
             return pd.Series(np.empty(0), index=index)
@@ -116,45 +128,41 @@ class Scores:
             return part[part.index.get_level_values("epsilon") == epsilon]
         return _whole(part)
 
-    def estimate(
-        self,
-        experiment: str,
-        metric: str,
-        dataset: str,
-        generator: str,
-        variant: str = "",
-        epsilon: float | None = None,
-    ) -> Estimate:
-        """Mean over folds with its interval; seeds (and epsilons) of a fold are averaged first."""
-        part = self.values(experiment, metric, dataset, generator, variant, epsilon)
-        return estimate(part.groupby("fold").mean())
+    def errors(self, *where: Any) -> pd.DataFrame:
+        """Absolute errors of the seven coefficients, a column each."""
+        found = {
+            pair: (self.values("multivariate", f"{PREFIX}{pair}", *where) - truth).abs()
+            for pair, truth in zip(PAIRS, reference(), strict=True)
+        }
+        return pd.DataFrame(found).dropna()
+
+    def estimate(self, *where: Any) -> Estimate:
+        """Mean of ``values`` over folds with its interval; those of a fold are averaged first."""
+        return estimate(self.values(*where).groupby("fold").mean())
 
 
-def _whole(part: pd.Series[float]) -> pd.Series[float]:
-    """The folds that have every epsilon of a series."""
+def _whole(part: Figures) -> Figures:
+    """The folds that have every epsilon."""
+    if "epsilon" not in part.index.names:
+        return part
     folds, epsilons = (part.index.get_level_values(name) for name in ("fold", "epsilon"))
     counts = pd.Series(epsilons, index=folds).groupby(level=0).nunique()
     return part[folds.isin(counts.index[counts == epsilons.nunique()])]
 
 
-def in_common(parts: Mapping[str, pd.Series[float]]) -> dict[str, pd.Series[float]]:
-    """What all have: the same folds, seeds and epsilons, and only whole folds."""
-    both = reduce(pd.Index.intersection, (part.index for part in parts.values()))
-    return {name: _whole(part.loc[both]) for name, part in parts.items()}
+def by_fold(
+    names: Sequence[str], parts: Sequence[pd.Series[float]], spread: bool = False
+) -> pd.DataFrame:
+    """Means by fold: a column for each of those that have figures, where all of them have any.
 
-
-def aligned(
-    first: pd.Series[float], second: pd.Series[float], on: Sequence[str] = ("fold", "seed")
-) -> tuple[pd.Series[float], pd.Series[float]]:
-    """What both have, by fold: values that agree in ``on``, averaged within a fold."""
-    left, right = (part.groupby(list(on)).mean() for part in (first, second))
-    both = left.index.intersection(right.index)
-    return left.loc[both].groupby("fold").mean(), right.loc[both].groupby("fold").mean()
-
-
-def paired(
-    first: pd.Series[float], second: pd.Series[float], on: Sequence[str] = ("fold", "seed")
-) -> Estimate:
-    """Interval of first less second over the folds that both have."""
-    left, right = aligned(first, second, on)
-    return estimate(left - right)
+    With ``spread`` the standard deviations over epsilons instead; seeds are averaged first.
+    """
+    there = [(name, part) for name, part in zip(names, parts, strict=True) if len(part)]
+    if not there:
+        return pd.DataFrame()
+    keys, figures = zip(*there, strict=True)
+    both = _whole(pd.concat(figures, axis=1, join="inner", keys=keys))
+    if spread:
+        both = both.groupby(["fold", "epsilon"]).mean().groupby("fold").std().dropna()
+    means: pd.DataFrame = both.groupby("fold").mean()
+    return means

@@ -3,70 +3,46 @@
 from __future__ import annotations
 
 from math import isnan
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from copula_shirley.experiments.estimates import Estimate, estimate
-from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX, reference
-from copula_shirley.experiments.paper.printed import (
+from copula_shirley.experiments.estimates import Estimate
+from copula_shirley.experiments.paper.chapter import (
+    CHAPTER,
     COEFFICIENTS,
-    MINUTES,
-    PANELS,
     REAL,
     REFERENCE,
-    STAND_IN,
     STRONG_ATTACK,
-    TITLES,
     epsilon_text,
     shown,
+    title_of,
 )
+from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX, reference
 from copula_shirley.experiments.paper.scores import Scores
-
-
-def promises(
-    scores: Scores, experiment: str, dataset: str, generator: str, epsilon: float
-) -> dict[str, str]:
-    """What a generator claims and what its ledger proves."""
-    done = scores.done
-    own = done[(done["experiment"] == experiment) & (done["dataset"] == dataset)]
-    own = own[(own["generator"] == generator) & (own["epsilon"].fillna(np.inf) == epsilon)]
-    return {name: ", ".join(dict.fromkeys(own[name])) for name in ("claimed", "proved")}
 
 
 def table_5_1(scores: Scores) -> pd.DataFrame:
     """Run times in minutes of fit and sample, the thesis' and ours."""
     lines = []
     for dataset in scores.datasets("runtime"):
+        printed = CHAPTER.datasets[dataset].minutes if dataset in CHAPTER.datasets else {}
         for generator in scores.generators("runtime", dataset):
-            minutes = whole_minutes(scores, dataset, generator)
-            thesis = MINUTES.get("texas" if dataset == STAND_IN else dataset, {}).get(generator)
+            minutes = scores.estimate("runtime", "seconds", dataset, generator) / 60
+            known = "" if isnan(minutes.low) else f"{minutes.low:.3f} to {minutes.high:.3f}"
             lines.append(
                 {
-                    "data set": TITLES.get(dataset, dataset),
+                    "data set": title_of(dataset),
                     "generator": shown(generator),
-                    "thesis, minutes": "" if thesis is None else f"{thesis:.3f}",
+                    "thesis, minutes": f"{printed[generator]:.3f}" if generator in printed else "",
                     "ours, minutes": f"{minutes.mean:.3f}",
-                    "95 % interval": interval(minutes),
+                    "95 % interval": known,
                     "folds": minutes.folds,
-                    **promises(scores, "runtime", dataset, generator, 1.0),
+                    **scores.promises("runtime", dataset, generator, 1.0),
                 }
             )
     return pd.DataFrame(lines)
-
-
-def whole_minutes(scores: Scores, dataset: str, generator: str) -> Estimate:
-    """Minutes of fit and sample together."""
-    parts = [
-        scores.values("runtime", f"{part}_seconds", dataset, generator).groupby("fold").mean()
-        for part in ("fit", "sample")
-    ]
-    return estimate(((parts[0] + parts[1]) / 60).dropna())
-
-
-def interval(found: Estimate, digits: int = 3) -> str:
-    """An interval in words."""
-    return "" if isnan(found.low) else f"{found.low:.{digits}f} to {found.high:.{digits}f}"
 
 
 def table_5_2(scores: Scores) -> pd.DataFrame:
@@ -79,17 +55,14 @@ def table_5_2(scores: Scores) -> pd.DataFrame:
     lines.append(_line("reference", "ours", reference(), reference()))
     for epsilon in scores.epsilons("multivariate"):
         for generator in scores.generators("multivariate", "made"):
-            found = [
-                scores.estimate("multivariate", f"{PREFIX}{pair}", "made", generator, "", epsilon)
-                for pair in PAIRS
-            ]
-            if not all(each.folds for each in found):
-                continue
-            folds = "1 fold" if found[0].folds == 1 else f"{found[0].folds} folds"
-            source = f"ours, epsilon {epsilon_text(epsilon)}, {folds}"
-            means = tuple(each.mean for each in found)
-            words = promises(scores, "multivariate", "made", generator, epsilon)
-            lines.append({**_line(shown(generator), source, means, reference()), **words})
+            where = ("made", generator, "", epsilon)
+            found = [scores.estimate("multivariate", f"{PREFIX}{p}", *where) for p in PAIRS]
+            if all(each.folds for each in found):
+                folds = "1 fold" if found[0].folds == 1 else f"{found[0].folds} folds"
+                source = f"ours, epsilon {epsilon_text(epsilon)}, {folds}"
+                means = tuple(each.mean for each in found)
+                words = scores.promises("multivariate", "made", generator, epsilon)
+                lines.append({**_line(shown(generator), source, means, reference()), **words})
     return pd.DataFrame(lines).fillna("")
 
 
@@ -104,26 +77,20 @@ def _line(
 
 def table_of_models(scores: Scores, dataset: str) -> pd.DataFrame:
     """Means over folds of every generator and epsilon on a data set, with half the interval."""
-    metrics = {
-        **{name: title for name, (title, _) in PANELS.items()},
-        STRONG_ATTACK: "strong attack",
-    }
+    titles = {name: measure.title for name, measure in CHAPTER.measures.items()}
+    titles[STRONG_ATTACK] = "strong attack"
     lines = []
     for generator in (*scores.generators("models", dataset), REAL):
-        for epsilon in [*scores.epsilons("models", dataset)]:
-            found = {
-                title: scores.estimate("models", metric, dataset, generator, "", epsilon)
-                for metric, title in metrics.items()
+        for epsilon in scores.epsilons("models", dataset):
+            where = (dataset, generator, "", epsilon)
+            cells = {
+                t: _cell(scores.estimate("models", name, *where)) for name, t in titles.items()
             }
-            if any(each.folds for each in found.values()):
-                lines.append(
-                    {
-                        "generator": shown(generator),
-                        "epsilon": epsilon_text(epsilon),
-                        **promises(scores, "models", dataset, generator, epsilon),
-                        **{title: _cell(each) for title, each in found.items()},
-                    }
-                )
+            if any(cells.values()):
+                about: dict[str, Any] = {"generator": shown(generator)}
+                about["epsilon"] = epsilon_text(epsilon)
+                promised = scores.promises("models", dataset, generator, epsilon)
+                lines.append({**about, **promised, **cells})
     return pd.DataFrame(lines)
 
 
@@ -138,17 +105,24 @@ def _cell(found: Estimate) -> str:
 
 def failures(frame: pd.DataFrame) -> pd.DataFrame:
     """Runs that did not end with figures, alike ones together."""
-    part = frame[frame["status"] != "done"].copy()
-    if part.empty:
-        return pd.DataFrame()
-    part["who"] = (part["generator"] + " " + part["variant"]).str.strip()
-    part["reason"] = part["reason"].str.split("\n").str[0]
+    part = frame[frame["status"] != "done"]
+    who = (part["generator"] + " " + part["variant"]).str.strip()
+    part = part.assign(who=who, reason=part["reason"].str.split("\n").str[0])
+    lines = []
     keys = ["experiment", "dataset", "status", "reason"]
-    found = part.groupby(keys, sort=False)["who"].agg(["nunique", "count", "first"]).reset_index()
-    who = found["first"].where(found["nunique"] == 1, found["nunique"].astype(str) + " generators")
-    found.insert(2, "who", who)
-    found.insert(3, "runs", found["count"])
-    return found.drop(columns=["nunique", "count", "first"]).rename(columns={"dataset": "data set"})
+    for (experiment, dataset, status, reason), own in part.groupby(keys, sort=False):
+        names = set(own["who"])
+        lines.append(
+            {
+                "experiment": experiment,
+                "data set": dataset,
+                "who": names.pop() if len(names) == 1 else f"{len(names)} generators",
+                "runs": len(own),
+                "status": status,
+                "reason": reason,
+            }
+        )
+    return pd.DataFrame(lines)
 
 
 def origins(frame: pd.DataFrame) -> pd.DataFrame:
@@ -163,9 +137,7 @@ def origins(frame: pd.DataFrame) -> pd.DataFrame:
                 "experiment": experiment,
                 "runs": len(runs),
                 "done": int((runs["status"] == "done").sum()),
-                "first and last": " to ".join(dict.fromkeys([times[0], times[-1]]))
-                if times
-                else "",
+                "first and last": " to ".join(dict.fromkeys([*times[:1], *times[-1:]])),
                 "commit": ", ".join(sorted({text[:10] for text in runs["commit"]})) + changed,
                 "made by": "; ".join(sorted(set(runs["made_by"]))),
             }

@@ -23,8 +23,9 @@ def done(run: Run = RUN) -> dict[str, Any]:
         "seconds": {"fit": 2.0, "sample": 1.0, "evaluate": 3.0, "total": 7.0},
         "memory": {"fit": 2**20, "sample": 0},
         "privacy": {"claimed": "epsilon 1", "proved": "nothing"},
-        "provenance": {"commit": "abc"},
-    }
+        "provenance": {"commit": "abc", "dirty": True, "time": "now", "python": "3.11.7",
+                       "versions": {"numpy": "2.4.6", "opendp": ""}, "processor": "a chip"},
+    }  # fmt: skip
 
 
 def test_what_was_put_is_found_again(tmp_path: Path) -> None:
@@ -90,5 +91,7 @@ def test_the_tidy_frame() -> None:
         "sample_megabytes": 0.0,
     }
     assert own["variant"].unique().tolist() == ["degree 2"]
+    assert own.iloc[0][["commit", "dirty", "time"]].tolist() == ["abc", True, "now"]
+    assert own.iloc[0]["made_by"] == "Python 3.11.7, numpy 2.4.6, a chip"
     (line,) = frame[frame["status"] == "failed"].to_dict("records")
     assert line["reason"] == "alas" and pd.isna(line["value"]) and line["epsilon"] == 1.0
