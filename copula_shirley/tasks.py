@@ -8,8 +8,7 @@ with the input is a ``ShirleyError``. Files are written whole or not at all.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,11 +17,11 @@ from typing import Any
 import pandas as pd
 
 from copula_shirley.errors import PrivacyWarning, SettingError
-from copula_shirley.files.model_file import atomic_path
+from copula_shirley.files.atomic import atomic_path
 from copula_shirley.fitted import Progress, RandomState, silent
 from copula_shirley.generator import Generator, load
 from copula_shirley.privacy.card import Card
-from copula_shirley.publish.outputs import Files, check_apart, with_cards, written_with_cards
+from copula_shirley.publish.outputs import Output, check_apart
 from copula_shirley.publish.pages import write_page
 from copula_shirley.publish.releases import ReleaseLedger, Reservation
 from copula_shirley.publish.verify import verify_file
@@ -63,29 +62,6 @@ class Order:
     def inputs(self) -> list[Path]:
         """Files that are read."""
         return [p for p in (self.data, self.schema, self.releases) if isinstance(p, Path)]
-
-
-@dataclass(frozen=True)
-class Output:
-    """Where a model or a table (.csv or .parquet) is written, and what is written beside it."""
-
-    path: Path
-    #: Of a table: where the model is kept, too.
-    model: Path | None = None
-    card: bool = True
-    #: Private key with which files and cards are signed.
-    sign: Path | None = None
-    #: A quote before texts of a CSV file that a spreadsheet would run.
-    escape_formulas: bool = False
-
-    @contextmanager
-    def written(self, inputs: Sequence[Path]) -> Iterator[Files]:
-        """Give places to write to; refuse to write over what is read, or two results into one."""
-        outputs = [self.path] if self.model is None else [self.path, self.model]
-        key = [] if self.sign is None else [self.sign]
-        check_apart([*inputs, *key], with_cards(outputs, not self.card, self.sign))
-        with written_with_cards(outputs, not self.card, self.sign) as files:
-            yield files
 
 
 @dataclass(frozen=True)
@@ -132,7 +108,7 @@ def fit(order: Order, output: Output, progress: Progress = silent) -> Done:
     with output.written(order.inputs) as files:
         done = fitted(order, output.path.name, progress)
         card = done.generator.card()
-        done.generator.save(files.paths[0], card)
+        done.generator.save(files.at[output.path], card)
         files.add_cards(card)
     return done
 
@@ -153,7 +129,7 @@ def sample(
         generator = load(model)
         done = Done(generator, why_unproved(generator))
         check_proved(done.unproved, accept_unproved)
-        _draw(generator, rows, files.paths[0], output, given, random_state, progress)
+        _draw(generator, rows, files.at[output.path], output, given, random_state, progress)
         files.add_cards(generator.card(), given)
     return replace(done, notes=formula_notes(generator, output))
 
@@ -176,8 +152,8 @@ def synthesize(
         done = fitted(order, output.path.name, progress)
         card = done.generator.card()
         if output.model is not None:
-            done.generator.save(files.paths[1], card)
-        _draw(done.generator, rows, files.paths[0], output, given, None, progress)
+            done.generator.save(files.at[output.model], card)
+        _draw(done.generator, rows, files.at[output.path], output, given, None, progress)
         files.add_cards(card, given)
     return replace(done, notes=done.notes + formula_notes(done.generator, output))
 

@@ -12,8 +12,10 @@ import typer
 
 from copula_shirley import tasks
 from copula_shirley.errors import SettingError
+from copula_shirley.files.plain_json import parse_json
 from copula_shirley.files.strict_yaml import load_yaml
 from copula_shirley.generator import Generator
+from copula_shirley.publish.outputs import Output
 from copula_shirley.registry import make_generator
 
 #: Settings that have an option of their own, which --set would be lost to.
@@ -156,9 +158,9 @@ def table_output(
             "--escape-formulas",
         ),
     ] = False,
-) -> tasks.Output:
+) -> Output:
     """Where drawn rows go."""
-    return tasks.Output(output, None, not no_card, sign, escape_formulas)
+    return Output(output, None, not no_card, sign, escape_formulas)
 
 
 def assignment(option: str, text: str) -> tuple[str, str]:
@@ -170,12 +172,12 @@ def assignment(option: str, text: str) -> tuple[str, str]:
 
 
 def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Settings from ``--set name=value``, a value in YAML.
+    """Settings from ``--set name=value``, a value in JSON or YAML, in which 1e-6 is a text.
 
     Examples
     --------
-    >>> settings_of(["degree=2", "families=[frank, joe]", "truncation=none"])
-    {'degree': 2, 'families': ['frank', 'joe'], 'truncation': None}
+    >>> settings_of(["delta=1e-6", "families=[frank, joe]", "truncation=none"])
+    {'delta': 1e-06, 'families': ['frank', 'joe'], 'truncation': None}
     """
     found = {}
     for text in texts or ():
@@ -183,7 +185,10 @@ def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
         name = given.replace("-", "_")
         if name in OWN_OPTIONS:
             raise SettingError(f"--set ({text!r}) must be given as {OWN_OPTIONS[name]}")
-        found[name] = None if value.lower() == "none" else load_yaml(value)
+        try:
+            found[name] = None if value.lower() == "none" else parse_json(value.encode())
+        except (ValueError, RecursionError):
+            found[name] = load_yaml(value)
     return found
 
 

@@ -44,6 +44,7 @@ from copula_shirley.cli.terminal import (
 )
 from copula_shirley.files.texts import one_line
 from copula_shirley.generator import Generator
+from copula_shirley.publish.outputs import Output
 
 
 def draft(
@@ -91,13 +92,13 @@ def fit(
 ) -> None:
     """Fit a generator to a table and save it."""
     with progress_told(quiet) as progress:
-        done = tasks.fit(order, tasks.Output(output, None, not no_card, sign), progress)
+        done = tasks.fit(order, Output(output, None, not no_card, sign), progress)
     _tell(done, "Model", output, quiet)
 
 
 @takes(table_output)
 def sample(
-    output: tasks.Output,
+    output: Output,
     model: ModelFile,
     rows: Rows = None,
     given: Given = None,
@@ -122,7 +123,7 @@ def sample(
 @takes(order, table_output)
 def synthesize(
     order: tasks.Order,
-    output: tasks.Output,
+    output: Output,
     rows: Rows = None,
     given: Given = None,
     save_model: Annotated[Path | None, option(OUTPUT, "Keep the fitted model here.")] = None,

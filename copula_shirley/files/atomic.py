@@ -55,17 +55,21 @@ def atomic_paths(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
     current, written = Path(paths[0]), False
     _unfinished.update(targets)  # before they are there: an interrupt may come at any moment
     try:
-        _make(targets)
+        for partial, target in targets.items():  # for their owner alone
+            with _named(target):
+                os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         yield list(targets)
         written = True
         for partial, current in targets.items():
             _flush(partial)
+            partial.chmod(0o666 & ~_umask())
             if len(targets) > 1:
                 before[current] = _second_name(current)
         for partial, current in reversed(targets.items()):
             partial.replace(current)
             finished.append(current)
-            _sync_folder(current.parent)
+            with suppress(OSError):  # where folders can be flushed
+                _flush(current.parent)
     except BaseException as error:
         _put_back(before)
         if not isinstance(error, OSError):
@@ -73,12 +77,12 @@ def atomic_paths(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
         named = targets.get(Path(str(error.filename)), None if error.filename else current)
         if not written and (named is None or error.errno not in DISK_ERRORS):
             raise  # of something else than the targets
-        raise _unwritable(named or current, error) from None
+        with _named(named or current):
+            raise
     finally:
-        for path in (*targets, *before.values()):
-            if path is not None:
-                with suppress(OSError):
-                    path.unlink(missing_ok=True)
+        for path in (*targets, *filter(None, before.values())):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
         _unfinished.difference_update(targets)
 
 
@@ -145,9 +149,14 @@ def _target(path: str | Path) -> Path:
     return Path(path)
 
 
-def _unwritable(target: Path, error: OSError) -> ArtefactError:
-    reason = os.strerror(error.errno) if error.errno else error
-    return ArtefactError(f"{str(target)!r} cannot be written: {reason}")
+@contextmanager
+def _named(target: Path) -> Iterator[None]:
+    """Errors of the system name the file that shall be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else error
+        raise ArtefactError(f"{str(target)!r} cannot be written: {reason}") from None
 
 
 def _beside(target: Path, ending: str) -> Path:
@@ -156,22 +165,19 @@ def _beside(target: Path, ending: str) -> Path:
     return target.with_name(f".{short}.{secrets.token_hex(4)}.{ending}")
 
 
-def _make(targets: Mapping[Path, Path]) -> None:
-    """Make the unfinished files, for their owner alone."""
-    for partial, target in targets.items():
-        try:
-            os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        except OSError as error:
-            raise _unwritable(target, error) from None
+def _flush(path: Path) -> None:
+    """Bring a file, which its writer may have made anew, or a folder's new names to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
-def _flush(partial: Path) -> None:
-    """Bring a file to the disk, with the rights that a new file has."""
-    with open(partial, "rb") as file:  # the writer may have made it anew
-        os.fsync(file.fileno())
+def _umask() -> int:
     umask = os.umask(0)
     os.umask(umask)
-    partial.chmod(0o666 & ~umask)
+    return umask
 
 
 def _second_name(target: Path) -> Path | None:
@@ -195,13 +201,3 @@ def _put_back(before: Mapping[Path, Path | None]) -> None:
             else:
                 old.replace(target)
         finished[:] = [path for path in finished if path != target]
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush the new name to the disk, where folders can be flushed."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from copula_shirley.errors import ArtefactError
-from copula_shirley.files.texts import all_texts, odd_character, shown
+from copula_shirley.files.texts import odd_character, shown
 
 #: JSON within JSON; ours has 6 levels.
 DEEPEST = 50
 #: Whole numbers of a header; seeds have 63 bits.
 LARGEST_WHOLE_NUMBER = 2**64
-#: Escaped or not, what may be a control character; most files have neither.
-ODD = re.compile(r"\\u|[^\n\r\t -~]")
+#: What may be a control character; most texts have none.
+UNUSUAL = re.compile(r"[^\n\r\t -~]")
 #: Relative difference of numbers that two machines may make of the same sums.
 ROUNDING = 1e-6
 
@@ -27,33 +27,9 @@ def parse_json(content: bytes) -> Any:
 
     That of a text that nobody should be shown is an ArtefactError.
     """
-    text = content.decode("utf-8")
-    _check_depth(text)
-    value = json.loads(
-        text,
-        object_pairs_hook=_object,
-        parse_constant=_constant,
-        parse_float=_float,
-        parse_int=_whole,
-    )
-    if ODD.search(text):
-        for part in all_texts(value):
-            odd = odd_character(part, spaces=True)
-            if odd:
-                raise ArtefactError(f"the text {part!a:.120} must not hold {odd}")
+    value = json.loads(content.decode("utf-8"), object_pairs_hook=_object)
+    _check(value, DEEPEST)
     return value
-
-
-def _check_depth(text: str) -> None:
-    """Refuse brackets within brackets beyond the limit; those in texts count too little."""
-    depth, inside = 0, re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
-    for found in inside.finditer(text):
-        if found[0] in "[{":
-            depth += 1
-        elif found[0] in "]}":
-            depth -= 1
-        if depth > DEEPEST:
-            raise ValueError("nested too deeply")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -63,21 +39,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return entry
 
 
-def _constant(text: str) -> float:
-    raise ValueError(f"{text} is no number")
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
+def _check(value: Any, depth: int) -> None:
+    """Refuse texts that nobody should be shown, numbers that are none, and deep nesting."""
+    if isinstance(value, dict | list):
+        if depth == 0:
+            raise ValueError("nested too deeply")
+        for inner in (*value, *value.values()) if isinstance(value, dict) else value:
+            _check(inner, depth - 1)
+    elif isinstance(value, str):
+        if UNUSUAL.search(value) and (odd := odd_character(value, spaces=True)):
+            raise ArtefactError(f"the text {value!a:.120} must not hold {odd}")
+    elif isinstance(value, int) and abs(value) > LARGEST_WHOLE_NUMBER:
         raise ValueError("a number is too large")
-    return value
-
-
-def _whole(text: str) -> int:
-    if len(text) > 21 or abs(value := int(text)) > LARGEST_WHOLE_NUMBER:
-        raise ValueError("a number is too large")
-    return value
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a number is none, or too large")
 
 
 def canonical(value: Any) -> bytes:

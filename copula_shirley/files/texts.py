@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import reprlib
 import unicodedata
-from collections.abc import Iterable
 from typing import Any
 
 #: General categories of Unicode that are refused: controls (escape, backspace), formats
@@ -29,11 +28,7 @@ SHORT.maxstring = SHORT.maxother = SHORT.maxlong = 120
 def odd_character(text: str, *, spaces: bool = False) -> str | None:
     r"""The name (U+001B) of the first character that must not be shown; None without one.
 
-    Parameters
-    ----------
-    text : str
-    spaces : bool
-        Tabs and line ends are allowed, as in categories.
+    With ``spaces`` tabs and line ends are allowed, as in categories.
 
     Examples
     --------
@@ -43,23 +38,10 @@ def odd_character(text: str, *, spaces: bool = False) -> str | None:
     if text.isascii() and text.isprintable():  # the quick way for nearly all
         return None
     allowed = JOINERS + SPACES if spaces else JOINERS
-    odd = (
-        c for c in text if c not in allowed and (unicodedata.category(c) in REFUSED or c in BLANK)
-    )
-    return next((f"U+{ord(c):04X}" for c in odd), None)
-
-
-def all_texts(value: Any) -> Iterable[str]:
-    """Every text in a value of JSON, keys included."""
-    waiting = [value]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            waiting += [*value, *value.values()]
-        elif isinstance(value, list):
-            waiting += value
+    for c in text:
+        if c not in allowed and (unicodedata.category(c) in REFUSED or c in BLANK):
+            return f"U+{ord(c):04X}"
+    return None
 
 
 def one_line(text: str) -> str:
@@ -73,10 +55,9 @@ def one_line(text: str) -> str:
 def shown(value: Any) -> str:
     """A value in an error message: enough to find it, however large it is."""
     try:
-        text = SHORT.repr(value)
+        return SHORT.repr(value)
     except (ValueError, RecursionError):  # a number of 5,000 digits
-        text = f"<{type(value).__name__}>"
-    return text
+        return f"<{type(value).__name__}>"
 
 
 def is_text(value: str) -> bool:

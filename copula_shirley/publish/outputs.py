@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from copula_shirley.errors import SettingError
-from copula_shirley.files.model_file import atomic_paths
+from copula_shirley.files.atomic import atomic_paths
 from copula_shirley.publish.signatures import read_private_key, signature_path, write_signature
 from copula_shirley.rows.tables import is_table
 
@@ -23,63 +23,67 @@ if TYPE_CHECKING:  # it takes seconds, and the command line needs names of files
 ENDING = ".card.html"
 
 
+def card_path(path: str | Path) -> Path:
+    """Where the card of a file lies: beside it."""
+    return Path(path).with_name(Path(path).name + ENDING)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where a model or a table (.csv or .parquet) is written, and what is written beside it."""
+
+    path: Path
+    #: Of a table: where the model is kept, too.
+    model: Path | None = None
+    card: bool = True
+    #: Private key with which files and cards are signed.
+    sign: Path | None = None
+    #: A quote before texts of a CSV file that a spreadsheet would run.
+    escape_formulas: bool = False
+
+    @contextmanager
+    def written(self, inputs: Sequence[Path]) -> Iterator[Files]:
+        """Give places to write to; on success signatures and cards are moved to theirs, then files.
+
+        So a reader of a new file finds its card. Without a card an old one, which would belong to
+        another file, stays: ``shirley verify`` tells that it does not fit. So does an old signature
+        without a key. Refused is a key that cannot be read, what would be written over an input,
+        and two results in one file.
+        """
+        outputs = [self.path] if self.model is None else [self.path, self.model]
+        pages = [card_path(output) for output in outputs if self.card]
+        signatures = [signature_path(output) for output in outputs if self.sign]
+        every = [*outputs, *pages, *signatures]
+        check_apart([*inputs, self.sign], every)
+        key = None if self.sign is None else read_private_key(self.sign)
+        with atomic_paths(every) as partials:
+            yield Files(outputs, key, dict(zip(every, partials, strict=True)))
+
+
 @dataclass(frozen=True)
 class Files:
-    """Where outputs, cards and signatures are written before they are moved to their places."""
+    """Where files, cards and signatures are written before they are moved to their places."""
 
-    #: What the outputs will be called.
-    names: list[str]
-    paths: list[Path]
-    #: None if no card is wanted.
-    pages: list[Path]
-    #: None without a key.
-    signatures: list[Path]
+    outputs: list[Path]
     key: Ed25519PrivateKey | None
+    #: Of what will be written, where it is until then.
+    at: dict[Path, Path]
 
-    def add_cards(self, card: Card, given: Sequence[str] | None = None) -> None:
+    def add_cards(self, card: Card, given: Sequence[str] = ()) -> None:
         """Write the card, and then the signature, of each output, which is complete by now.
 
         ``given`` are the conditions under which the rows of the first output were drawn.
         """
         from copula_shirley.publish.pages import write_page  # noqa: PLC0415  (slow)
 
-        if self.pages:
-            for name, path, page in zip(self.names, self.paths, self.pages, strict=True):
-                write_page(page, card, name, path, given if path == self.paths[0] else None)
-        for i, target in enumerate(self.signatures):
-            assert self.key is not None
-            kind = "table" if is_table(self.names[i]) else "model"
-            beside = self.pages[i] if self.pages else None
-            write_signature(target, self.key, kind, self.paths[i], beside)
-
-
-def card_path(path: str | Path) -> Path:
-    """Where the card of a file lies: beside it."""
-    return Path(path).with_name(Path(path).name + ENDING)
-
-
-def with_cards(outputs: Sequence[Path], no_card: bool, sign: Path | None = None) -> list[Path]:
-    """The outputs, and where their cards and signatures will lie."""
-    pages = [] if no_card else map(card_path, outputs)
-    return [*outputs, *pages, *([] if sign is None else map(signature_path, outputs))]
-
-
-@contextmanager
-def written_with_cards(
-    outputs: Sequence[Path], no_card: bool, sign: Path | None = None
-) -> Iterator[Files]:
-    """Give places to write to; on success signatures and cards are moved to theirs, then outputs.
-
-    So a reader of a new output finds its card. With ``no_card`` an old card, which would belong to
-    another file, stays: ``shirley verify`` tells that it does not fit. So does an old signature
-    without a key in ``sign``; a key that cannot be read is refused before anything else is done.
-    """
-    key = None if sign is None else read_private_key(sign)
-    count = len(outputs)
-    cards = count if no_card else 2 * count
-    with atomic_paths(with_cards(outputs, no_card, sign)) as partials:
-        names = [output.name for output in outputs]
-        yield Files(names, partials[:count], partials[count:cards], partials[cards:], key)
+        for output in self.outputs:
+            content, page = self.at[output], self.at.get(card_path(output))
+            if page is not None:
+                write_page(page, card, output.name, content, given)
+            if self.key is not None:
+                kind = "table" if is_table(output) else "model"
+                write_signature(self.at[signature_path(output)], self.key, kind, content, page)
+            given = ()
 
 
 def check_apart(inputs: Sequence[Path | None], outputs: Sequence[Path | None]) -> None:
