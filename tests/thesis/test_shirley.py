@@ -97,21 +97,6 @@ def test_a_person_with_several_rows_is_one_unit_in_honest_accounting() -> None:
     assert thesis.sample(5).columns.tolist() == ["x"]
 
 
-def test_noise_reaches_the_margins_at_the_scale_of_the_ledger() -> None:
-    """Spread over many seeded fits of one small table, by its margins."""
-    table = pd.DataFrame({"x": np.repeat([0, 1], [600, 200])})
-    models = (fitted(0.2, table, whole_numbers("x", 1), random_state=seed) for seed in range(300))
-    shares = [model._margins["x"][0].mass[0] for model in models]
-    # 400 histogram rows, each count with Laplace(2 / .2 = 10): the noise of the share p = n0/n
-    # has variance (q^2 + p^2) * 2 * 10^2 / 400^2; the split adds hypergeometric variance
-    p, n, scale = 0.75, 400, 10.0
-    noise = ((1 - p) ** 2 + p**2) * 2 * scale**2 / n**2
-    split = p * (1 - p) / n * (1 - n / 800)
-    # the standard deviation of 300 fits is known to some 5 % (heavy tails): 4 of these
-    assert np.std(shares) == pytest.approx(np.sqrt(noise + split), rel=0.2)
-    assert np.mean(shares) == pytest.approx(p, abs=0.01)
-
-
 # -- what comes out --------------------------------------------------------------
 
 
