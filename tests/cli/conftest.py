@@ -6,8 +6,10 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from place import SCHEMA, two_hundred_rows
+from place import SCHEMA
+from tables import people
 
 from copula_shirley import CopulaShirley, PrivacyWarning
 
@@ -15,7 +17,7 @@ from copula_shirley import CopulaShirley, PrivacyWarning
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder with data.csv and schema.yaml."""
-    two_hundred_rows().to_csv(tmp_path / "data.csv", index=False)
+    people().to_csv(tmp_path / "data.csv", index=False)
     SCHEMA.write(tmp_path / "schema.yaml")
     return tmp_path
 
@@ -26,7 +28,7 @@ def model_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         generator = CopulaShirley(encoder="ordinal", families="gaussian", threads=1, random_state=0)
-        generator.fit(two_hundred_rows(), SCHEMA).save(path)
+        generator.fit(people(), SCHEMA).save(path)
     return path.read_bytes()
 
 
@@ -42,8 +44,9 @@ def spoil(place: Path) -> Callable[[str, object], None]:
     """Put one private value into the fourth row of data.csv."""
 
     def spoilt(column: str, value: object) -> None:
-        table = two_hundred_rows().astype({column: object})
-        table.loc[3, column] = value
+        people().to_csv(place / "data.csv", index=False)
+        table = pd.read_csv(place / "data.csv", dtype=str, keep_default_na=False)
+        table.loc[3, column] = str(value)
         table.to_csv(place / "data.csv", index=False)
 
     return spoilt
