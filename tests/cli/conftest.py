@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from place import SCHEMA
-from tables import people
-
-from copula_shirley import CopulaShirley, PrivacyWarning
+from tables import fitted, people
 
 
 @pytest.fixture
@@ -25,10 +22,7 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def model_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("model") / "model.shirley"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PrivacyWarning)
-        generator = CopulaShirley(encoder="ordinal", families="gaussian", threads=1, random_state=0)
-        generator.fit(people(), SCHEMA).save(path)
+    fitted("copula-shirley", people(), SCHEMA, random_state=0).save(path)
     return path.read_bytes()
 
 
