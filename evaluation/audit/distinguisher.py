@@ -20,6 +20,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,14 @@ CHOOSING = 1e-4
 MARGIN = 0.1
 #: A test statistic: from one row per run to one number per run.
 Statistic = Callable[[FloatArray], FloatArray]
+#: What weighs standardised columns, and how they are squashed before.
+STATISTICS: dict[str, tuple[Callable[[], Any], Statistic]] = {
+    "linear score": (
+        partial(LinearDiscriminantAnalysis, "lsqr", shrinkage="auto"),
+        lambda z: np.clip(z, -10, 10),
+    ),
+    "score of signs": (partial(LogisticRegression, C=0.1, max_iter=200), np.sign),
+}
 
 
 class Encoding:
@@ -111,9 +120,10 @@ def learn_event(
     best = int(np.argmax(cuts.value))
     j = int(tried[best])
     value, event = float(cuts.value[best]), cuts.event(best, names[j], lambda matrix: matrix[:, j])
-    for kind, fit in (("linear score", _linear), ("score of signs", _signs)):
+    for kind, (make, squashed) in STATISTICS.items():
         if len(first) < 2 * FOLDS or first.shape[1] < 2:
             break
+        fit = partial(_fitted, make, squashed)
         crossed = _cross_fitted(first, second, fit)
         own = _best_cuts(crossed[0][:, None], crossed[1][:, None], limit, CHOOSING)
         if own.value[0] > value + MARGIN * max(value, 0.0):
@@ -179,35 +189,20 @@ def _most_different(first: FloatArray, second: FloatArray, most: int) -> NDArray
     return np.sort(np.argsort(-contrast, kind="stable")[:most])
 
 
-def _linear(first: FloatArray, second: FloatArray) -> Statistic:
-    """Shrunken linear discriminant of the columns that differ most, outliers clipped."""
-
-    def prepared(matrix: FloatArray, middle: FloatArray, spread: FloatArray) -> FloatArray:
-        return np.clip((matrix - middle) / np.where(spread > 0, spread, 1.0), -10, 10)
-
-    return _fitted(LinearDiscriminantAnalysis("lsqr", shrinkage="auto"), prepared, first, second)
-
-
-def _signs(first: FloatArray, second: FloatArray) -> Statistic:
-    """Logistic regression on which side of the middle each column lies."""
-
-    def prepared(matrix: FloatArray, middle: FloatArray, _: FloatArray) -> FloatArray:
-        return np.sign(matrix - middle)
-
-    return _fitted(LogisticRegression(C=0.1, max_iter=200), prepared, first, second)
-
-
-def _fitted(model: Any, prepared: Any, first: FloatArray, second: FloatArray) -> Statistic:
-    """The weighted sum of prepared columns: no more of them than the runs can weigh."""
+def _fitted(
+    make: Callable[[], Any], squashed: Statistic, first: FloatArray, second: FloatArray
+) -> Statistic:
+    """The weighted sum of squashed columns: no more of them than the runs can weigh."""
     kept = _most_different(first, second, int(np.clip(len(first) // 3, 5, MOST_ADDED)))
     middle, spread, _ = _contrast(first[:, kept], second[:, kept])
-    x = prepared(np.vstack([first, second])[:, kept], middle, spread)
+    scale, model = np.where(spread > 0, spread, 1.0), make()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a poor fit is a poor statistic, no more
+        x = squashed((np.vstack([first, second])[:, kept] - middle) / scale)
         model.fit(x, np.repeat([1, 0], [len(first), len(second)]))
     weights = np.nan_to_num(model.coef_[0])
     # rounded, so that sums that are equal but for rounding are equal
-    return lambda matrix: np.round(prepared(matrix[:, kept], middle, spread) @ weights, 9)
+    return lambda matrix: np.round(squashed((matrix[:, kept] - middle) / scale) @ weights, 9)
 
 
 def _cross_fitted(

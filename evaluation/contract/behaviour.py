@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from copula_shirley.errors import SchemaError
+from copula_shirley.evaluation.audit.runs import prepared
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.subject import Attempt, Subject, excuse, takes
 from copula_shirley.evaluation.contract.tables import neighbours
@@ -159,20 +160,13 @@ def _stream(bit_generator: Any) -> Any:
 
 def no_global_randomness(subject: Subject) -> None:
     """The global states of numpy and random are neither used nor changed."""
-    kept = np.random.get_state(), random.getstate()  # noqa: NPY002
     drawn = []
-    try:
-        for global_seed in (1, 2):
-            # nothing here draws from the global states: they are set apart, watched and put back
-            np.random.set_state(np.random.RandomState(global_seed).get_state())  # noqa: NPY002
-            random.setstate(random.Random(global_seed).getstate())
+    for global_seed in (1, 2):
+        with prepared(global_seed):
             before = _global_state()
             drawn.append(subject.sample(subject.fitted(4, again=global_seed), 10))
             if _global_state() != before:
                 raise Broken("fit or sample changes the global random state")
-    finally:
-        np.random.set_state(kept[0])  # noqa: NPY002
-        random.setstate(kept[1])
     if subject.has_setting("random_state") and not drawn[0].equals(drawn[1]):
         raise Broken("rows depend on the global random state")
 
