@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ SIMPLE = {int, float, bool, type(None)}
 #: What one text of a file means; and how many of them are read.
 Meaning = Callable[[str], Any]
 Reader = Callable[[Sequence[str]], NDArray[np.object_]]
+#: Texts of a column whose meanings are remembered.
+MOST_TEXTS = 100_000
 NO_MOMENT = np.datetime64("NaT", "us")
 
 
@@ -226,32 +229,15 @@ def positions(categories: Collection[Any], series: pd.Series) -> NDArray[np.intp
 def text_reader(missing: Collection[str], meaning: Meaning | None = None) -> Reader:
     """How texts of a file are read: None where they stand for a missing value.
 
-    ``meaning`` says what the others mean; without it they stay as they are.
+    ``meaning`` says what the others mean; without it they stay as they are. Each is read once, and
+    equal values share one object; a column with a value of its own in each row is not all kept.
     """
     gaps = {"", *missing}
-    read = meaning or (lambda text: text)
-    cache = Cache(lambda text: None if text in gaps else read(text))
 
-    def each(texts: Sequence[str]) -> NDArray[np.object_]:
-        return np.fromiter(map(cache.__getitem__, texts), dtype=object, count=len(texts))
+    @lru_cache(MOST_TEXTS)
+    def read(text: str) -> Any:
+        if text in gaps:
+            return None
+        return meaning(text) if meaning else text
 
-    return each
-
-
-class Cache(dict[str, Any]):
-    """What texts mean, each read once; equal values share one object.
-
-    A column with a value of its own in each row is not all kept.
-    """
-
-    MOST = 100_000
-
-    def __init__(self, read: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._read = read
-
-    def __missing__(self, text: str) -> Any:
-        value = self._read(text)
-        if len(self) < self.MOST:
-            self[text] = value
-        return value
+    return lambda texts: np.fromiter(map(read, texts), dtype=object, count=len(texts))

@@ -268,38 +268,25 @@ def test_types_without_a_schema_are_those_of_pandas(tmp_path: Path, missing: lis
 words = st.text(
     st.characters(exclude_categories=("C", "Zl", "Zp")) | st.just("\n"), min_size=1, max_size=6
 )
+words |= st.sampled_from(["NA", "None", "nan", "007", " x ", "a,b", 'say "x"', "1e5", "True"])
+WHOLE, REAL = {"minimum": -(2**53), "maximum": 2**53}, {"minimum": -1e15, "maximum": 1e15}
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[pd.DataFrame, Schema]:
     size = draw(st.integers(1, 8))
-
-    def values(of: st.SearchStrategy[Any]) -> list[Any]:
-        return draw(st.lists(of, min_size=size, max_size=size))
-
-    special = st.sampled_from(["NA", "None", "nan", "007", " x ", "a,b", 'say "x"', "1e5", "True"])
-    listed = draw(st.lists(words | special, min_size=1, max_size=5, unique=True))
+    listed = draw(st.lists(words, min_size=1, max_size=5, unique=True))
     first, second = (f"{letter}{draw(words)}".replace("\n", " ") for letter in "wg")
-    whole, real = {"minimum": -(2**53), "maximum": 2**53}, {"minimum": -1e15, "maximum": 1e15}
-    gaps = st.one_of(st.none(), st.floats(-1e3, 1e3))
-    known: list[tuple[Column, pd.Series]] = [
-        (category(first, *listed), pd.Series(values(st.sampled_from(listed)))),
-        (
-            category(second, *listed, missing=True),
-            pd.Series(values(st.sampled_from([None, *listed])), dtype=type_of_texts()),
-        ),
-        (Column("whole", "integer", **whole), pd.Series(values(st.integers(-(2**53), 2**53)))),
-        (Column("number", "continuous", **real), pd.Series(values(st.floats(-1e15, 1e15)))),
-        (Column("g", "continuous", missing=True, **real), pd.Series(values(gaps), dtype=float)),
-        (Column("flag", "boolean"), pd.Series(values(st.booleans()))),
+    known: list[tuple[Column, Any]] = [
+        (category(first, *listed), st.sampled_from(listed)),
+        (category(second, *listed, missing=True), st.sampled_from([None, *listed])),
+        (Column("whole", "integer", **WHOLE), st.integers(-(2**53), 2**53)),
+        (Column("number", "continuous", **REAL), st.floats(-1e15, 1e15)),
+        (Column("g", "continuous", missing=True, **REAL), st.none() | st.floats(-1e3, 1e3)),
+        (Column("flag", "boolean"), st.booleans()),
     ]
-    columns = tuple(column for column, _ in known)
-    return pd.DataFrame({column.name: series for column, series in known}), Schema(columns)
-
-
-def type_of_texts() -> Any:
-    """What pandas makes of texts: objects in version 2, str from version 3 on."""
-    return pd.Series(["x"]).dtype
+    values = {c.name: draw(st.lists(of, min_size=size, max_size=size)) for c, of in known}
+    return pd.DataFrame(values), Schema(tuple(column for column, _ in known))
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])

@@ -21,7 +21,6 @@ from copula_shirley.private_vine.domain import raw_rows
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.values import (
-    Cache,
     label_of,
     moment_of,
     number_of,
@@ -278,12 +277,6 @@ def test_plain_numbers_are_read_as_others_are(spelt: list[str], column: Column) 
         None if number_of(text) == -9 or not text else column.domain.meaning(text) for text in spelt
     ]
     assert [(type(v), repr(v)) for v in found] == [(type(v), repr(v)) for v in alone]
-
-
-def test_a_cache_of_texts_has_an_end() -> None:
-    cache = Cache(str.upper)
-    cache.MOST = 2
-    assert [cache[text] for text in "abcab"] == list("ABCAB") and len(cache) == 2
 
 
 #: Columns with a category that takes unknown ones, and frames of every dtype that pandas has.
