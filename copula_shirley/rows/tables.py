@@ -6,7 +6,8 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,7 +20,7 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.files.atomic import check_regular
 from copula_shirley.rows.parquet import read_parquet
 from copula_shirley.schema.domain import TEXT
-from copula_shirley.schema.schema import MOST_COLUMNS, Column, Schema
+from copula_shirley.schema.schema import MOST_COLUMNS, Schema
 from copula_shirley.schema.values import number_of, numbers_named, text_reader
 
 KINDS = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
@@ -32,9 +33,6 @@ LETTERS, LINES, BLOCK = 2**20, 500, 20_000
 EXACT_FLOATS: dict[str, Any] = (
     {"float_precision": "round_trip"} if pd.__version__.startswith("2.") else {}
 )
-#: One column of a CSV file: told the fields of each block of lines, then asked for the column.
-Told = Callable[[list[str]], object]
-Asked = Callable[[], pd.Series]
 
 
 def is_table(path: str | Path) -> bool:
@@ -53,15 +51,12 @@ def read_table(
 ) -> pd.DataFrame:
     """Read a table.
 
-    In a CSV file only an empty field is a missing value, and whatever text
-    ``missing`` names: a category called "None" or "NA" stays one.
+    In a CSV file only an empty field is a missing value, and whatever text ``missing`` names: a
+    category called "None" or "NA" stays one.
 
-    With a schema every field of a CSV file is read by itself, by the kind of its
-    column: numbers, truth values and listed numbers are such, in columns of
-    dtype object, and what is none of them stays the text that it is; all else is
-    text. No row changes how another is read, nor a dtype
-    (``copula_shirley.schema.values``). Without a schema pandas finds the types from all
-    rows together, which is no basis for a release.
+    With a schema every field of a CSV file is read by itself, by the kind of its column
+    (``Kind.reader``): no row changes how another is read, nor a dtype. Without a schema pandas
+    finds the types from all rows together, which is no basis for a release.
     """
     check_regular(path, SchemaError)
     try:
@@ -89,15 +84,22 @@ def _read_csv(path: str | Path, schema: Schema | None, missing: Sequence[str]) -
     with open(path, encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(chain.from_iterable(_lines(file)), strict=True)
         names = _names(file.name, next(filter(None, reader), []))
-        if schema is None:
-            columns = [_inferred(missing) for _ in names]
-        else:
-            known = {column.name: column for column in schema}
-            columns = [_declared(known.get(name), missing) for name in names]
-        for block in _blocks(reader, len(names)):
-            for (told, _), fields in zip(columns, block, strict=True):
-                told(fields)
-    return pd.DataFrame({name: asked() for name, (_, asked) in zip(names, columns, strict=True)})
+        domains = {column.name: column.domain for column in schema or ()}
+        others: Any = partial(pa.array, type=pa.large_string())
+        if schema is not None:
+            others = text_reader(missing)
+        readers = [domains[n].reader(missing) if n in domains else others for n in names]
+        blocks = [
+            [read(fields) for read, fields in zip(readers, block, strict=True)]
+            for block in _blocks(reader, len(names))
+        ]
+    columns: dict[str, Any] = dict(zip(names, zip(*blocks, strict=True), strict=True))
+    if schema is None:
+        return pd.DataFrame({name: _inferred(parts, missing) for name, parts in columns.items()})
+    dtypes = {name: domains[name].file_dtype if name in domains else TEXT for name in names}
+    return pd.DataFrame(
+        {n: pd.Series(np.concatenate(parts), dtype=dtypes[n]) for n, parts in columns.items()}
+    )
 
 
 def _lines(file: TextIO) -> Iterator[list[str]]:
@@ -146,39 +148,22 @@ def _names(path: str, header: Sequence[str]) -> list[str]:
     return names
 
 
-def _declared(column: Column | None, missing: Sequence[str]) -> tuple[Told, Asked]:
-    """A column whose fields are read one by one, by the kind that a schema says."""
-    read = column.domain.reader(missing) if column else text_reader(missing)
-    dtype = column.domain.file_dtype if column else TEXT
-    blocks = [np.empty(0, dtype=object)]
-
-    def asked() -> pd.Series:
-        return pd.Series(np.concatenate(blocks), dtype=dtype)
-
-    return lambda fields: blocks.append(read(fields)), asked
-
-
-def _inferred(missing: Sequence[str]) -> tuple[Told, Asked]:
+def _inferred(parts: Sequence[pa.Array], missing: Sequence[str]) -> pd.Series:
     """A column whose type pandas finds from all its fields together: from those that differ."""
-    blocks: list[pa.Array] = []
-
-    def asked() -> pd.Series:
-        fields = pa.chunked_array(blocks, pa.large_string()).combine_chunks().dictionary_encode()
-        texts = fields.dictionary.to_pylist()
-        if not texts:
-            return pd.Series(dtype=object)
-        lines = io.StringIO()
-        # with a second field no line is blank
-        csv.writer(lines, quoting=csv.QUOTE_ALL).writerows((text, "0") for text in texts)
-        lines.seek(0)
-        code = any(re.match(r"0\d", text) for text in texts)  # 01234 is a code and no number
-        how: dict[str, Any] = {"dtype": str if code else None, "low_memory": False, **EXACT_FLOATS}
-        gaps = ["", *missing]
-        known = pd.read_csv(lines, header=None, keep_default_na=False, na_values=gaps, **how)
-        column: pd.Series = known[0]
-        return column.take(fields.indices.to_numpy()).reset_index(drop=True)
-
-    return lambda fields: blocks.append(pa.array(fields, pa.large_string())), asked
+    fields = pa.chunked_array(parts).combine_chunks().dictionary_encode()
+    texts = fields.dictionary.to_pylist()
+    if not texts:
+        return pd.Series(dtype=object)
+    lines = io.StringIO()
+    # with a second field no line is blank
+    csv.writer(lines, quoting=csv.QUOTE_ALL).writerows((text, "0") for text in texts)
+    lines.seek(0)
+    code = any(re.match(r"0\d", text) for text in texts)  # 01234 is a code and no number
+    how: dict[str, Any] = {"dtype": str if code else None, "low_memory": False, **EXACT_FLOATS}
+    gaps = ["", *missing]
+    known = pd.read_csv(lines, header=None, keep_default_na=False, na_values=gaps, **how)
+    column: pd.Series = known[0]
+    return column.take(fields.indices.to_numpy()).reset_index(drop=True)
 
 
 def _reason(error: Exception) -> str:

@@ -93,12 +93,8 @@ def escaped(table: pd.DataFrame) -> pd.DataFrame:
     {"'=x": ["'@home", 'away'], 'n': [-1, 2]}
     """
     numeric = pd.api.types.is_numeric_dtype
-    series = {name: table[name] for name in table}
     return pd.DataFrame(
-        {
-            quoted(name): values if numeric(values) else values.astype(object).map(quoted)
-            for name, values in series.items()
-        }
+        {quoted(n): v if numeric(v) else v.astype(object).map(quoted) for n, v in table.items()}
     )
 
 

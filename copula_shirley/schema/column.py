@@ -52,11 +52,9 @@ class Column:
 
     ``provenance`` says where kind and domain came from: documentation ("declared", with a
     ``source`` such as ``"codebook 2019, p. 4"``), the data ("drafted"), or with "private" the kind
-    from documentation and bounds and categories from noisy counts that are paid for
-    (``PrivateVine(domain="measured")``). Before they are bought such a column may be *open*:
-    without categories, or without minimum and maximum. ``draft`` is the digest of drafted values:
-    it is set for drafted columns, and kept with declared ones only while these hold the same
-    values; then they must have a ``source``.
+    from documentation and the rest from noisy counts (``PrivateVine(domain="measured")``). Before
+    they are measured such a column may be *open*: without categories or bounds. ``draft`` is the
+    digest of drafted values; declared columns keep it, and need a ``source``, while they hold them.
 
     Examples
     --------
@@ -191,7 +189,7 @@ class Column:
 
     @property
     def size(self) -> int:
-        """Number of cells of the domain, the one for missing values included."""
+        """Number of cells, the one for missing values included."""
         return self.domain.cells().size
 
     # -- YAML -----------------------------------------------------------------------

@@ -49,7 +49,6 @@ class Cells:
 
     @property
     def size(self) -> int:
-        """Number of cells, the one for missing values included."""
         return len(self.first)
 
     def index(self, numbers: FloatArray) -> NDArray[np.intp]:

@@ -34,22 +34,17 @@ Rule = tuple[NDArray[np.bool_], str]
 
 
 class Kind:
-    """The values of a column: how they are read, checked, counted and written.
+    """The values of a column: how they are read, checked, counted and written."""
 
-    A subclass says which values there are. Missing values are the number ``MISSING``, below all
-    others.
-    """
-
-    #: Fields of a column that apply, beside those that every column has, and what each may hold in
-    #: a schema file (JSON Schema).
+    #: Fields of a column that apply, beside those of all columns, as JSON Schema.
     fields: ClassVar[dict[str, Any]] = {}
     #: The smallest domain: fields that a closed column must have.
     least: ClassVar[dict[str, Any]] = {"minimum": 0, "maximum": 1}
-    #: Whether the values are a closed list (categories), are numbers (in files too), are whole
-    #: numbers, and whether the numbers that stand for them lie on a grid of step 1.
+    #: Whether the values are a closed list, are numbers (in files too), are whole numbers.
     is_listed: ClassVar[bool] = False
     is_number: ClassVar[bool] = False
     is_whole: ClassVar[bool] = False
+    #: Whether the numbers that stand for the values lie on a grid of step 1.
     is_discrete: ClassVar[bool] = True
     #: Whether a draft asks if the values name people or records.
     may_identify: ClassVar[bool] = False
@@ -111,8 +106,7 @@ class Kind:
     @property
     def words(self) -> str:
         """The declared domain in an error message."""
-        low, high = self.ends
-        return f"{low} to {high}"
+        return f"{self.column.minimum} to {self.column.maximum}"
 
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:
@@ -122,7 +116,7 @@ class Kind:
     # -- values to numbers and back -------------------------------------------------
 
     def to_numbers(self, series: pd.Series) -> FloatArray:
-        """The values of a validated series as numbers."""
+        """The values of a validated series as numbers; missing ones are ``MISSING``."""
         raise NotImplementedError
 
     def from_numbers(self, numbers: FloatArray, dtype: str | None = None) -> pd.Series:
@@ -145,17 +139,15 @@ class Kind:
         return values.astype(pd.api.types.pandas_dtype(dtype))
 
     def storage(self, series: pd.Series) -> str:
-        """The dtype in which synthetic values are stored: the table's own.
+        """The dtype of synthetic values: the table's own, a fact about the rows, says the ledger.
 
-        A column that may be missing needs a dtype that can hold it, even if no value is missing in
-        these rows. The dtype itself is a fact about the rows (a missing value turns whole numbers
-        into floats), which the ledger says.
+        Of a column that may be missing it can hold gaps, even if these rows have none.
         """
         name = str(series.dtype)
         if isinstance(series.dtype, pd.CategoricalDtype):
             return f"category {'ordered' if series.dtype.ordered else 'unordered'}"
-        types = {*map(type, self.categories)}
-        numbers = self.is_number or (types and types <= {int, float})
+        listed = set(map(type, self.categories))
+        numbers = self.is_number or (listed and listed <= {int, float})
         if pd.api.types.is_float_dtype(series.dtype) and not numbers:
             return self.private_storage  # floats are what pandas makes of nothing but gaps
         if self.column.missing and name == "bool":
@@ -166,12 +158,7 @@ class Kind:
 
     @property
     def private_storage(self) -> str:
-        """The dtype of synthetic values, whatever the rows hold.
-
-        One missing value turns whole numbers into floats and booleans into objects, one decimal
-        whole numbers into floats, one text or one time zone anything into objects. So the dtype
-        follows from the column's declaration alone.
-        """
+        """The dtype of synthetic values by the declaration alone: one row can change a dtype."""
         raise NotImplementedError
 
     def stores(self, dtype: Any) -> bool:
@@ -253,10 +240,10 @@ class Kind:
         return hint if self.column.missing else ""
 
     def clip(self, series: pd.Series) -> pd.Series:
-        """The series with unknown categories as ``other`` and numbers at the nearest bound.
+        """The series with unknown categories as ``other`` and others at the nearest bound.
 
-        What is inside the domain is read as before. So categories come back as objects: a cast to
-        the dtype of the series would lose what only reads like a category of it.
+        Categories come back as objects: a cast to the dtype of the series would lose what only
+        reads like a category of it.
         """
         self.check_closed()
         wrong = self.beyond(self.read(series))
@@ -307,11 +294,7 @@ class Kind:
         return numbers
 
     def cells(self) -> Cells:
-        """The histogram cells of the declared domain.
-
-        Categories, and integers or dates with few values, have a cell each; other columns have
-        ``column.cells`` equal-width cells. Special values get a cell of their own.
-        """
+        """The histogram cells: one for each of few values, else equal-width ones."""
         self.check_closed()
         first, last = self.known_cells()
         if self.column.missing:

@@ -77,12 +77,14 @@ class Number(Kind):
                 f"column {known.name!r}: holds numbers beyond 2**53, which are not exact; drop it, "
                 "make it the person column, or declare it categorical with texts in a schema"
             )
-        return cls.fit(values, low, high)
-
-    @classmethod
-    def fit(cls, values: FloatArray, low: float, high: float) -> dict[str, Any] | None:
-        """Fields of a draft; None if the values are of the other kind."""
-        raise NotImplementedError
+        whole = bool(np.all(values == np.round(values)))
+        if whole != cls.is_whole:
+            return None
+        if whole:
+            return {"minimum": int(low), "maximum": int(high)}
+        scaled = {10.0**-k: values * 10**k for k in range(1, 5)}
+        fits = (r for r, v in scaled.items() if np.allclose(v, np.round(v), 1e-12, 1e-6))
+        return {"minimum": low, "maximum": high, "resolution": next(fits, None)}
 
     def to_numbers(self, series: pd.Series) -> FloatArray:
         values = as_floats(series)
@@ -93,8 +95,8 @@ class Number(Kind):
 
     @property
     def what(self) -> str:
-        allowed = f"numbers in {self.bounds}, with a decimal point and no separators"
-        return f"a number; allowed are {allowed}{self.hint}"
+        how = "with a decimal point and no separators"
+        return f"a number; allowed are numbers in {self.bounds}, {how}{self.hint}"
 
     def read(self, series: pd.Series) -> FloatArray:
         return as_floats(series)
@@ -173,11 +175,6 @@ class Integer(Number):
     letters = "iuf"
     fitting = ("iu", "f")
 
-    @classmethod
-    def fit(cls, values: FloatArray, low: float, high: float) -> dict[str, Any] | None:
-        whole = bool(np.all(values == np.round(values)))
-        return {"minimum": int(low), "maximum": int(high)} if whole else None
-
     def values(self, known: FloatArray, missing: NDArray[np.bool_], dtype: str | None) -> pd.Series:
         if not missing.any():
             return pd.Series(np.rint(known).astype("int64"))
@@ -206,14 +203,6 @@ class Continuous(Number):
     fitting = ("f", "")
     is_discrete = False
     private_storage = "float64"
-
-    @classmethod
-    def fit(cls, values: FloatArray, low: float, high: float) -> dict[str, Any] | None:
-        if np.all(values == np.round(values)):
-            return None
-        scaled = {10.0**-k: values * 10**k for k in range(1, 5)}
-        fits = (r for r, v in scaled.items() if np.allclose(v, np.round(v), 1e-12, 1e-6))
-        return {"minimum": low, "maximum": high, "resolution": next(fits, None)}
 
     @property
     def step_size(self) -> float:

@@ -266,12 +266,10 @@ class Schema:
     def draft(
         cls, table: pd.DataFrame, *, person: str | None = None, max_rows: int | None = None
     ) -> Schema:
-        """Describe a table by looking at it; every entry is marked ``drafted``.
+        """Describe a table by looking at it; every entry is marked ``drafted``, for a review.
 
-        The result is a fact about the data. Review it and change ``drafted``
-        to ``declared`` where the domain is public knowledge. Columns that look like identifiers
-        are left out. Categories that fewer than ``identifiers.RARE`` rows (people, if their
-        column is named) have are not listed: they are counted as ``other``.
+        Columns that look like identifiers are left out. Categories that fewer than
+        ``identifiers.RARE`` rows (people, if their column is named) have count as ``other``.
         """
         check_table(table)
         if len(table) == 0:
@@ -372,10 +370,7 @@ class Schema:
 
     @staticmethod
     def json_schema() -> dict[str, Any]:
-        """What a schema file may hold, as JSON Schema, with which editors complete and check it.
-
-        ``python -m copula_shirley.schema`` prints it.
-        """
+        """What a schema file may hold; ``python -m copula_shirley.schema`` prints it."""
         return json_schema()
 
     def to_frame(self) -> pd.DataFrame:
