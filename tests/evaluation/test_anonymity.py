@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Column, Schema
-from copula_shirley.evaluation import METRICS, evaluate
+from copula_shirley.evaluation import evaluate
 
 SCHEMA = Schema(
     (
@@ -90,19 +90,3 @@ def test_t_of_ordered_values_by_hand() -> None:
 )
 def test_special_tables(metric: str, synthetic: pd.DataFrame, roles: Any, expected: float) -> None:
     assert line(metric, synthetic, **roles)[0] == expected
-
-
-@pytest.mark.parametrize(
-    ("tasks", "roles", "expected"),
-    [
-        ({}, {}, ""),
-        ({}, {"quasi_identifiers": ["sex"]}, "k"),
-        ({"multiclass": "ill"}, {"quasi_identifiers": ["sex"]}, "klt"),
-        # a target that is a quasi-identifier is no secret
-        ({"multiclass": "ill"}, {"quasi_identifiers": ["ill"]}, "k"),
-    ],
-)
-def test_left_out_unless_their_columns_are_named(tasks: Any, roles: Any, expected: str) -> None:
-    some = {name: METRICS[name] for name in METRIC.values()}
-    found = evaluate(ROWS, ROWS, ROWS, SCHEMA, tasks, metrics=some, **roles)["metric"]
-    assert found.tolist() == [METRIC[letter] for letter in expected]

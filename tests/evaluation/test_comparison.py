@@ -9,7 +9,7 @@ import pytest
 from copula_shirley import Column, Schema
 from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.evaluation import Comparison, evaluate
-from copula_shirley.evaluation.comparison import declared_range, rows_of
+from copula_shirley.evaluation.comparison import rows_of
 
 SCHEMA = Schema(
     (
@@ -76,13 +76,6 @@ def test_what_the_schema_does_not_allow_keeps_a_number() -> None:
         "b": [False, True, True],
         "d": [True, True, True],
     }
-
-
-def test_declared_ranges() -> None:
-    assert [declared_range(column) for column in SCHEMA] == [9, 1, 1, 2, 1, 365]
-    # a domain of one value has the range one
-    assert declared_range(Column("n", "integer", minimum=3, maximum=3)) == 1
-    assert declared_range(Column("c", "categorical", categories=("a",))) == 1
 
 
 def test_randomness_is_by_name() -> None:

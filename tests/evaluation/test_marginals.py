@@ -103,14 +103,6 @@ def test_the_metric_bins_by_the_training_rows() -> None:
     assert total_variation(low, high, NUMBERS) == {"n": 1.0}
 
 
-def test_dates_are_cut_like_numbers() -> None:
-    day = Column("d", "datetime", minimum="2020-01-01", maximum="2020-12-31", resolution="1D")
-    days = pd.DataFrame({"d": pd.date_range("2020-01-01", periods=40)})
-    for some, expected in ((days, 0), (days[:20], 0.5)):
-        found = total_variation(days, some, Schema((day,)))
-        assert found == pytest.approx({"d": expected}, abs=1e-12)
-
-
 def test_fewer_columns_than_ways() -> None:
     tables, names = (numbers(1, 2), numbers(1, 2), numbers(9, 9)), ["tvd1", "tvd2", "tvd3"]
     frame = evaluate(*tables, NUMBERS, metrics=names)
@@ -147,12 +139,9 @@ def test_many_cells_are_counted_as_few_are() -> None:
 
 
 def test_what_is_refused() -> None:
-    for ways in (0, 1.0, "2"):
-        with pytest.raises(SettingError, match=r"ways \(.*\) must be a positive whole number"):
-            total_variation(REAL, SYNTHETIC, SCHEMA, ways)  # type: ignore[arg-type]
-    for tables, ways in (((REAL, SYNTHETIC, SCHEMA), 4), ((numbers(1), numbers(1), NUMBERS), 2)):
-        with pytest.raises(SettingError, match=r"ways \(\d\) must be at most 3 and the number of"):
-            total_variation(*tables, ways)
+    for ways, rule in ((0, "a positive whole number"), (2, "at most 3 and the number of columns")):
+        with pytest.raises(SettingError, match=rf"ways \({ways}\) must be {rule}"):
+            total_variation(numbers(1), numbers(1), NUMBERS, ways)
     with pytest.raises(SettingError, match=r"bins \(0\) must be a positive whole number"):
         Binning.of(rows_of("real", numbers(1), NUMBERS), NUMBERS, 0)
     with pytest.raises(SchemaError, match="real: column 'n'"):

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from copula_shirley import SchemaError
-from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.attacks import plain
-from copula_shirley.evaluation.attacks.plain import Wide, check_positive, plain_codes, plain_points
+from copula_shirley.evaluation.attacks.plain import Wide, plain_codes, plain_points
 
 
 def two(first: Any, second: Any) -> dict[str, pd.DataFrame]:
@@ -122,12 +121,6 @@ def test_columns_of_nothing_but_gaps(encode: Any, nothing: Any, known: Any) -> N
 
 
 # -- what is refused -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("value", [0, -1, 1.5, True, "3", None])
-def test_settings_are_positive_whole_numbers(value: object) -> None:
-    with pytest.raises(SettingError, match=r"members \(.*\) must be a positive whole number"):
-        check_positive("members", value)
 
 
 GOOD = pd.DataFrame({"x": [1, 2], "y": ["a", "b"]})

@@ -5,11 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import ks_2samp
 
-from copula_shirley import Column, Schema, SchemaError
+from copula_shirley import Column, Schema
 from copula_shirley.evaluation import evaluate, kolmogorov_smirnov, spearman_drift
 
 SCHEMA = Schema(
@@ -85,41 +82,8 @@ def test_one_column_has_no_drift() -> None:
     assert frame["value"].tolist() == [0, 0, 0]
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abz")), min_size=2, max_size=30))
-def test_a_table_is_at_distance_zero_from_itself_in_any_order(rows: list[tuple[int, str]]) -> None:
-    table = pd.DataFrame(rows, columns=["x", "c"])
-    assert set(kolmogorov_smirnov(table, table[::-1], SCHEMA).values()) == {0.0}
-    assert spearman_drift(table, table[::-1], SCHEMA)["maximum"] == pytest.approx(0, abs=1e-12)
-
-
 def test_validity_by_hand() -> None:
     # rows 2 (10 > 9), 3 (unknown category) and 4 (both) are wrong: 3 of 6 rows are valid
     synthetic = {"x": [1, 10, 3, -1, np.nan, 9], "c": ["a", "b", "new", "new", "z", "z"]}
     value, detail = line("validity", pd.DataFrame(synthetic))
     assert value == 0.5 and detail["columns"] == pytest.approx({"x": 4 / 6, "c": 4 / 6})
-
-
-@pytest.mark.parametrize(
-    ("column", "wrong"), [("c", "new"), ("c", None), ("x", 10), ("x", -0.5), ("x", 2.5)]
-)
-def test_what_the_schema_does_not_allow_is_scored(column: str, wrong: object) -> None:
-    synthetic = REAL.astype({column: object})
-    synthetic.loc[2, column] = wrong
-    assert line("validity", synthetic)[0] == pytest.approx(5 / 6)
-    assert line("ks", synthetic)[0] > 0
-
-
-@pytest.mark.parametrize(("n", "m"), [(3, 5), (7, 30), (100, 3)])
-def test_ks_agrees_with_scipy(n: int, m: int) -> None:
-    rng = np.random.default_rng(0)
-    schema = Schema((Column("x", "continuous", minimum=-9, maximum=9),))
-    a, b = rng.normal(size=n).round(1), rng.normal(0.3, 1, m).round(1)
-    ours = kolmogorov_smirnov(pd.DataFrame({"x": a}), pd.DataFrame({"x": b}), schema)
-    assert ours["x"] == pytest.approx(ks_2samp(a, b, method="asymp").statistic)
-
-
-def test_real_rows_must_fit_the_schema() -> None:
-    with pytest.raises(SchemaError, match=r"real: column 'x'.*outside"):
-        kolmogorov_smirnov(REAL.assign(x=10), REAL, SCHEMA)
-    with pytest.raises(SchemaError, match="'c' is in the schema but not in synthetic"):
-        spearman_drift(REAL, REAL[["x"]], SCHEMA)
