@@ -35,6 +35,7 @@ from copula_shirley.generator import load
 from copula_shirley.publish.outputs import check_apart
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Schema
+from copula_shirley.settings import check_one_of
 
 #: What must be said beside figures of real rows.
 EXACT = "They are computed from the real rows without noise, and no label covers them"
@@ -127,8 +128,7 @@ def _tasks(texts: list[str]) -> dict[str, str]:
     tasks: dict[str, str] = {}
     for text in texts:
         name, column = assignment("--task", text)
-        if name not in TASKS:
-            raise SettingError(f"--task ({name!r}) must be one of {', '.join(TASKS)}")
+        check_one_of("--task", name, TASKS)
         if name in tasks:
             raise SettingError(f"--task ({text!r}) must be the only one for {name}")
         tasks[name] = column

@@ -24,6 +24,7 @@ from copula_shirley.evaluation.attacks.plain import check_positive, check_tables
 from copula_shirley.fitted import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.settings import check_one_of
 
 TASKS = ("binary", "multiclass", "regression")
 #: How classifiers are trained: 100 trees of depth 6, or the 512 of depth 64 of the thesis.
@@ -106,8 +107,7 @@ class Comparison:
         for name in sensitive:
             if name in quasi_identifiers:
                 raise SettingError(f"sensitive ({name!r}) must not be a quasi-identifier too")
-        if profile not in get_args(Profile):
-            raise SettingError(f"profile ({profile!r}) must be light or thesis")
+        check_one_of("profile", profile, get_args(Profile))
         if threads is not None:
             check_positive("threads", threads)
         targets = [name for name in dict.fromkeys(tasks.values()) if name not in quasi_identifiers]
@@ -213,8 +213,7 @@ def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
     if not isinstance(tasks, Mapping):
         raise SettingError(f"tasks ({tasks!r}) must map {', '.join(TASKS)} to columns")
     for task, target in tasks.items():
-        if task not in TASKS:
-            raise SettingError(f"task ({task!r}) must be one of {', '.join(TASKS)}")
+        check_one_of("task", task, TASKS)
         _check_names(f"task {task}", (target,), schema)
         column, rule = schema[target], ""
         if task == "regression" and column.is_listed:

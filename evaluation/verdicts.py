@@ -12,12 +12,10 @@ ATTACKERS = ("train", "control", "baseline")
 
 
 def plain(result: Result, _: float | None) -> str:
-    """Nothing but the note."""
     return _end(result)
 
 
 def worst(which: str) -> Verdict:
-    """Name the worst column, pair or triple."""
 
     def verdict(result: Result, _: float | None) -> str:
         parts = result.detail.get(which, {})
@@ -28,7 +26,6 @@ def worst(which: str) -> Verdict:
 
 
 def mcc(result: Result, reference: float | None) -> str:
-    """How good a classifier trained on synthetic rows is."""
     taught = ""
     if reference is not None:
         taught = "real rows teach no more than guessing"
@@ -39,7 +36,6 @@ def mcc(result: Result, reference: float | None) -> str:
 
 
 def rmse(result: Result, _: float | None) -> str:
-    """How far a regression trained on synthetic rows is off."""
     guessing = result.detail.get("guessing the mean", 0.0)
     useful = "better" if result.value < guessing else "no better"
     than = f"{useful} than guessing the mean ({guessing:.4g})"
@@ -47,7 +43,6 @@ def rmse(result: Result, _: float | None) -> str:
 
 
 def membership(result: Result, _: float | None) -> str:
-    """Whether the attacker beats a coin."""
     low, high = result.detail["interval"]
     text = "no better than a coin (.5); stronger attacks may exist"
     if low > 0.5:
@@ -59,35 +54,29 @@ def membership(result: Result, _: float | None) -> str:
 
 
 def advantage(result: Result, _: float | None) -> str:
-    """Whether an attack works better on training rows than on rows never seen."""
     if "interval" not in result.detail:
         return _end(result, "0 is no leak")
     found = "no leak seen: the attack works as well on rows never seen"
     low, high = result.detail["interval"]
     if low > 0:
         found = "LEAK: the attack works better on training rows than on rows never seen"
-    shares = {who: result.detail[who] for who in ATTACKERS if who in result.detail}
-    shares = {
-        who: share["rate"] if isinstance(share, dict) else share for who, share in shares.items()
-    }
-    shown = ", ".join(f"{who} {share:.1%}" for who, share in shares.items())
+    shares = [(who, result.detail[who]) for who in ATTACKERS if who in result.detail]
+    rates = [(who, x["rate"] if isinstance(x, dict) else x) for who, x in shares]
+    shown = ", ".join(f"{who} {rate:.1%}" for who, rate in rates)
     return _end(result, f"{found} ({shown}) [95 % {low:.3f} to {high:.3f}]")
 
 
 def detection(result: Result, _: float | None) -> str:
-    """How well a classifier tells synthetic from real rows."""
     how = "hardly" if result.value < 0.55 else "sometimes" if result.value < 0.75 else "easily"
     return _end(result, f"{how} told from real rows: .5 is a coin, 1 is always")
 
 
 def propensity(result: Result, _: float | None) -> str:
-    """How far a simple model's chances stray from one half."""
     ratio = result.detail.get("ratio")
     return _end(result, "" if ratio is None else f"{ratio:.1f} times that of perfect rows")
 
 
 def coverage(result: Result, _: float | None) -> str:
-    """How often an interval from synthetic rows holds the real value."""
     texts = [f"{result.value:.0%} of 95 % intervals hold the real value"]
     if "perfect rows" in result.detail:
         texts.append(f"perfect rows: {result.detail['perfect rows']:.0%}")
@@ -98,7 +87,6 @@ def coverage(result: Result, _: float | None) -> str:
 
 
 def validity(result: Result, _: float | None) -> str:
-    """Which columns leave the declared domain."""
     wrong = [name for name, share in result.detail["columns"].items() if share < 1]
     outside = f"values outside the schema in: {', '.join(wrong)}"
     return _end(result, outside if wrong else "every row fits the schema")

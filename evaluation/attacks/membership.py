@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
-from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.attacks.matching import Codes, agreement_counts
 from copula_shirley.evaluation.attacks.plain import (
     Wide,
@@ -33,6 +32,7 @@ from copula_shirley.evaluation.comparison import Comparison, declared_range, tog
 from copula_shirley.evaluation.result import Result
 from copula_shirley.fitted import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
+from copula_shirley.settings import check_one_of
 
 Distance = Literal["hamming", "euclidean"]
 Estimator = Literal["distance", "counting"]
@@ -121,12 +121,8 @@ def membership_inference(
     >>> membership_inference(train, control, train, n_synthetic=None, random_state=0).mean
     1.0
     """
-    for name, value, known in (
-        ("distance", distance, Distance),
-        ("estimator", estimator, Estimator),
-    ):
-        if value not in get_args(known):
-            raise SettingError(f"{name} ({value!r}) must be {' or '.join(get_args(known))}")
+    check_one_of("distance", distance, get_args(Distance))
+    check_one_of("estimator", estimator, get_args(Estimator))
     numbers = {"repetitions": repetitions, "members": members, "n_synthetic": n_synthetic}
     for name, number in numbers.items():
         if number is not None or name == "repetitions":

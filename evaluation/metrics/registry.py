@@ -33,6 +33,7 @@ from copula_shirley.evaluation.result import Result
 from copula_shirley.evaluation.verdicts import Verdict
 from copula_shirley.fitted import RandomState
 from copula_shirley.schema.schema import Schema
+from copula_shirley.settings import check_one_of
 
 Better = Literal["lower", "higher", "0.5", "none"]
 Needs = Literal["binary", "multiclass", "regression", "quasi_identifiers", "sensitive"]
@@ -206,8 +207,7 @@ def measured(
     """The frame of ``evaluate``, of those metrics that apply."""
     real = replace(c, synthetic=c.train, _cache={})
     applying = {name: metric for name, metric in metrics.items() if not metric.lacks(c)}
-    tell = progress or (lambda _, __: None)
-    lines = []
+    tell, lines = progress or (lambda _, __: None), []
     for i, (name, metric) in enumerate(applying.items()):
         tell(name, i / len(applying))
         result = _measure(name, metric, c)
@@ -245,8 +245,7 @@ def _chosen(metrics: Iterable[str] | Mapping[str, Metric] | None) -> Mapping[str
         raise SettingError(f"metrics ({metrics!r}) must be a list of names")
     names = list(metrics)
     for name in names:
-        if name not in known:
-            raise SettingError(f"metric ({name!r}) must be one of {', '.join(known)}")
+        check_one_of("metric", name, list(known))
     return {name: known[name] for name in names}
 
 

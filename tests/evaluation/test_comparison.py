@@ -153,7 +153,7 @@ def test_real_rows_must_fit_the_schema(role: str, column: str, value: Any) -> No
         ({"tasks": {"multiclass": "d"}}, r"task multiclass \('d'\) must be categories or whole"),
         ({"tasks": {"regression": "c"}}, r"task regression \('c'\) must be a number or a date"),
         ({"tasks": {"regression": "b"}}, r"task regression \('b'\) must be a number or a date"),
-        ({"profile": "heavy"}, r"profile \('heavy'\) must be light or thesis"),
+        ({"profile": "heavy"}, r"profile \('heavy'\) must be one of light, thesis"),
         ({"threads": 0}, r"threads \(0\) must be a positive whole number"),
         ({"quasi_identifiers": ["z"]}, r"quasi_identifiers \('z'\) must be a column"),
         ({"quasi_identifiers": "c"}, r"quasi_identifiers \('c'\) must be a list of columns"),

@@ -354,8 +354,8 @@ def test_bounds(seed: int, how: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"distance": "cosine"}, r"distance \('cosine'\) must be hamming or euclidean"),
-        ({"estimator": "median"}, r"estimator \('median'\) must be distance or counting"),
+        ({"distance": "cosine"}, r"distance \('cosine'\) must be one of hamming, euclidean"),
+        ({"estimator": "median"}, r"estimator \('median'\) must be one of distance, counting"),
         ({"n_synthetic": 0}, r"n_synthetic \(0\) must be a positive whole number"),
         ({"repetitions": None}, r"repetitions \(None\) must be a positive whole number"),
         ({"members": 0}, r"members \(0\) must be a positive whole number"),
