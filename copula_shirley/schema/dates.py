@@ -96,7 +96,8 @@ class Timed(Kind):
         the whole column.
         """
         if isinstance(series.dtype, pd.CategoricalDtype):
-            series = series.astype(series.dtype.categories.dtype)
+            listed = series.dtype.categories.dtype  # whole numbers would leave no place for gaps
+            series = series.astype(listed if listed.kind == cls.letters else object)
         if isinstance(series.dtype, pd.DatetimeTZDtype):
             series = series.dt.tz_convert("UTC").dt.tz_localize(None)
         if series.dtype.kind == cls.letters:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,24 +70,6 @@ def test_they_come_back_from_yaml() -> None:
     assert Schema.from_yaml(SCHEMA.to_yaml()) == SCHEMA
     short = Schema.from_yaml("left_out: {a: }\ncolumns: {b: {kind: boolean}}")
     assert short.left_out == (LeftOut("a"),)
-
-
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        (["a"], r"left_out \(\['a'\]\) must be a mapping"),
-        ({"a": {"replace": "fake"}}, r"column 'a': replace \('fake'\) must be drop or id"),
-        ({"a": {"why": "x"}}, "must be a mapping of columns to reason, replace and provenance"),
-        ({"a": {"reason": "x\ny"}}, r"column 'a': reason .* must be a printable text"),
-        ({"a": {"reason": "x" * 201}}, "at most 200 letters"),
-        ({"b": None}, "column 'b' must be named once"),
-        ({"who": None}, "column 'who' must be named once"),
-    ],
-)
-def test_what_cannot_be_left_out(entry: Any, message: str) -> None:
-    schema = {"person": {"column": "who"}, "columns": {"b": {"kind": "boolean"}}}
-    with pytest.raises(SchemaError, match=message):
-        Schema.from_dict({**schema, "left_out": entry})
 
 
 def test_evaluate_takes_tables_with_them() -> None:

@@ -41,6 +41,7 @@ columns:
   seen: {kind: datetime, minimum: 2020-01-01, maximum: 2020-12-31, resolution: 1D}
   born: {kind: datetime, minimum: 1900-01-01, maximum: 2019-12-31, resolution: 1D,
     format: "%d.%m.%Y", missing: true, provenance: declared}
+  stay: {kind: duration, minimum: 0s, maximum: P10D, resolution: 15min}
 """
 SCHEMA = Schema.from_yaml(TEXT)
 
@@ -58,6 +59,7 @@ def six_rows() -> pd.DataFrame:
             "smoker": [True, False, None, True, True, False],
             "seen": pd.to_datetime(seen),
             "born": ["01.01.1900", "31.12.2019", None, "29.02.2000", "05.06.1970", "06.05.1970"],
+            "stay": pd.to_timedelta([0, 15, 30, 60, 90, 14_400], unit="min"),
         }
     )
 
@@ -94,7 +96,7 @@ def test_a_table_that_fits_comes_back_unchanged() -> None:
 
 
 def test_names_and_lookup() -> None:
-    assert SCHEMA.names == ("job", "grade", "age", "pay", "smoker", "seen", "born")
+    assert SCHEMA.names == ("job", "grade", "age", "pay", "smoker", "seen", "born", "stay")
     assert [column.name for column in SCHEMA if column.nominal] == ["job"]
     # pay: 10 cells of 999.95, one for the special 0, one for missing
     assert [SCHEMA[name].size for name in SCHEMA.names[:5]] == [4, 3, 121, 12, 3]
@@ -129,6 +131,10 @@ WRONG = {
     "date off the format": ("born", "1947-11-04", "'%d.%m.%Y'"),
     "date that is none": ("born", "31.02.1947", "'%d.%m.%Y'"),
     "text date too late": ("born", "04.11.2047", "[1900-01-01 00:00:00, 2019-12-31"),
+    "text that is no duration": ("stay", "noon", "not a duration such as 1:30:00"),
+    "number as a duration": ("stay", 4711, "not a duration"),
+    "duration too long": ("stay", "47 days", "[0 days 00:00:00, 10 days 00:00:00]"),
+    "duration off the grid": ("stay", "0:47:11", "steps (0 days 00:15:00)"),
 }
 
 
@@ -337,6 +343,10 @@ BAD_COLUMNS: list[tuple[dict[str, Any], str]] = [
     ({**DATE, "resolution": 86400}, 'duration such as "1D"'),
     ({**DATE, "format": "dd.mm.yyyy"}, r"format \('dd.mm.yyyy'\) must be such as"),
     ({**DATE, "special": [1]}, "does not apply to kind datetime"),
+    ({"kind": "duration", "minimum": 0, "maximum": "1h"}, r"minimum \(0\) must be a duration"),
+    ({"kind": "duration", "minimum": "0s", "maximum": "1000000 days"}, "within 106,000 days"),
+    ({"kind": "duration", "minimum": "2h", "maximum": "1h"}, "must not exceed maximum"),
+    ({"kind": "duration", "format": "%H"}, "does not apply to kind duration"),
     ({"minimum": 0}, "kind is missing"),
     ({"kind": "integer", "cells": 7, "provenance": "private"}, r"cells \(7\) must be left out"),
 ]
@@ -365,22 +375,30 @@ def test_other_types_of_fields() -> None:
     assert column.minimum == pd.Timestamp("2020-01-01")  # in UTC
 
 
+ONE = "columns: {x: {kind: boolean}}"
 BAD_SCHEMAS: list[tuple[str, str]] = [
     ("", "must be a mapping"),
     ("columns: []", "must be a mapping"),
     ("columns: {}", "at least one column"),
     ("columns: {x: boolean}", "'x': its entry .* must be a mapping"),
-    ("columns: {x: {kind: boolean}}\nrows: 3", r"unknown schema entry \('rows'\)"),
-    ("format: 2\ncolumns: {x: {kind: boolean}}", r"schema format \(2\) must be 1"),
-    ("person: id\ncolumns: {x: {kind: boolean}}", "must have the entries column and max_rows"),
-    ("person: {max_rows: 2}\ncolumns: {x: {kind: boolean}}", "column"),
-    ("person: {column: x}\ncolumns: {x: {kind: boolean}}", "must not be described"),
-    ("person: {column: id, max_rows: 0}\ncolumns: {x: {kind: boolean}}", "max_rows"),
-    ("person: {column: id, max_rows: true}\ncolumns: {x: {kind: boolean}}", "max_rows"),
-    ("person: {column: id, provenance: x}\ncolumns: {x: {kind: boolean}}", "provenance"),
+    (f"{ONE}\nrows: 3", r"unknown schema entry \('rows'\)"),
+    (f"format: 2\n{ONE}", r"schema format \(2\) must be 1"),
+    (f"person: id\n{ONE}", "must have the entries column and max_rows"),
+    (f"person: {{max_rows: 2}}\n{ONE}", "column"),
+    (f"person: {{column: x}}\n{ONE}", "must not be described"),
+    (f"person: {{column: id, max_rows: 0}}\n{ONE}", "max_rows"),
+    (f"person: {{column: id, max_rows: true}}\n{ONE}", "max_rows"),
+    (f"person: {{column: id, provenance: x}}\n{ONE}", "provenance"),
     ("columns: {1: {kind: boolean}, '1': {kind: boolean}}", "'1' is described twice"),
     ("columns:\n  x: {kind: boolean}\n  x: {kind: boolean}", "key 'x' stands twice"),
     ("columns: {x: {kind: boolean}}\ncolumns: {}", "key 'columns' stands twice"),
+    (f"left_out: [a]\n{ONE}", r"left_out \(\['a'\]\) must be a mapping"),
+    (f"left_out: {{a: {{why: x}}}}\n{ONE}", "columns to reason, replace and provenance"),
+    (f"left_out: {{a: {{replace: fake}}}}\n{ONE}", r"'a': replace \('fake'\) must be drop or id"),
+    (f'left_out: {{a: {{reason: "x\\ny"}}}}\n{ONE}', "'a': reason .* must be a printable text"),
+    (f"left_out: {{a: {{reason: {'x' * 201}}}}}\n{ONE}", "at most 200 letters"),
+    (f"left_out: {{x: }}\n{ONE}", "column 'x' must be named once"),
+    (f"person: {{column: a}}\nleft_out: {{a: }}\n{ONE}", "column 'a' must be named once"),
     ("columns: [\n  a: b", "not readable as YAML"),
     ("columns: {x: {kind: datetime, minimum: 2020-13-45}}", "not readable as YAML"),
     ("columns: !!python/object/apply:os.getcwd []", "not readable as YAML"),
@@ -512,6 +530,7 @@ def test_draft_by_hand() -> None:
         provenance: drafted}
       born: {kind: datetime, minimum: 1900-01-01, maximum: 2019-12-31, resolution: 1D,
         format: "%Y-%m-%d", missing: true, provenance: drafted}
+      stay: {kind: duration, minimum: 0s, maximum: 10D, resolution: 1min, provenance: drafted}
       at: {kind: datetime, minimum: 2020-01-01, maximum: "2020-01-01 00:05", resolution: 1min,
         provenance: drafted}
     """
