@@ -278,7 +278,7 @@ def _draw(
         progress=lambda stage, share: progress(f"sample: {stage}", share),
     )
     kind = check_extension(output.path)
-    write_table(path, chunks, kind, lambda _: None, escape_formulas=output.escape_formulas)
+    write_table(path, chunks, kind, escape_formulas=output.escape_formulas)
 
 
 def check_proved(reasons: Sequence[str], accepted: bool) -> None:

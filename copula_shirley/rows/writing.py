@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,11 +21,10 @@ def write_table(
     path: Path,
     chunks: Iterable[pd.DataFrame],
     kind: str,
-    written: Callable[[int], object],
     *,
     escape_formulas: bool = False,
 ) -> None:
-    """Write chunks of one table; ``written`` is told the rows of each.
+    """Write chunks of one table.
 
     ``escape_formulas`` puts a single quote before texts, and names of columns, that a spreadsheet
     would run as a formula (see ``escaped``). It changes values, so that it is off by default.
@@ -36,7 +35,6 @@ def write_table(
                 table = escaped(chunk) if escape_formulas else chunk
                 how: dict[str, Any] = {"lineterminator": "\n", "quoting": _quoting(table)}
                 table.to_csv(file, index=False, header=i == 0, **how)
-                written(len(chunk))
         return
     writer: pq.ParquetWriter | None = None
     try:
@@ -51,7 +49,6 @@ def write_table(
                 table = table.cast(pa.schema(fields, table.schema.metadata))
                 writer = pq.ParquetWriter(path, table.schema)
             writer.write_table(table)
-            written(len(chunk))
     finally:
         if writer:
             writer.close()

@@ -261,7 +261,7 @@ def test_formulas_are_quoted_on_request(tmp_path: Path) -> None:
     table["t"] = ["\ta", "\rb", "@c", "+d"]
     for escape, mark in ((True, "'"), (False, "")):
         path = tmp_path / f"{escape}.csv"
-        write_table(path, [table], "csv", lambda _: None, escape_formulas=escape)
+        write_table(path, [table], "csv", escape_formulas=escape)
         again = pd.read_csv(path, keep_default_na=False)
         assert list(again) == [f"{mark}=x", "n", "t"] and again["n"].tolist() == [-1, 2, -3, 4]
         assert again[f"{mark}=x"].tolist() == [f"{mark}=1+1", f"{mark}-5 to 0", "plain", ""]

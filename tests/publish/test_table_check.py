@@ -79,7 +79,7 @@ def published(
 ) -> Path:
     """A table with a card of the model, as a curator writes it or somebody forges it."""
     kind = "parquet" if path.suffix == ".parquet" else "csv"
-    write_table(path, [table], kind, lambda _: None, **options)
+    write_table(path, [table], kind, **options)
     write_page(card_path(path), load(model).card(), path.name, path, given)
     return path
 
@@ -322,7 +322,7 @@ def test_generated_ids_are_those_that_are_generated(name: str, tmp_path: Path) -
     model.save(tmp_path / "m.shirley")
     for drawn, fits in ((model.sample(300), True), (model.sample(300).assign(**{"=id": 7}), False)):
         path = tmp_path / name
-        write_table(path, [drawn], name[2:], lambda _: None, escape_formulas=name == "t.csv")
+        write_table(path, [drawn], name[2:], escape_formulas=name == "t.csv")
         write_page(card_path(path), model.card(), path.name, path)
         found = verify_file(path, model=tmp_path / "m.shirley")
         assert found.fits == fits, found.faults

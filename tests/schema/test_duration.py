@@ -87,7 +87,7 @@ def test_drafts() -> None:
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_model_from_a_file_to_a_file(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"t.{ending}"
-    write_table(path, [table()], ending, lambda _: None)
+    write_table(path, [table()], ending)
     read = read_table(path, SCHEMA)
     assert np.array_equal(*(STAY.domain.to_numbers(t["stay"]) for t in (read, table())))
     model = PrivateVine(epsilon=50.0, random_state=0).fit(read, SCHEMA)
@@ -101,7 +101,7 @@ def test_a_model_from_a_file_to_a_file(tmp_path: Path, ending: str) -> None:
     again = load(tmp_path / "m")
     assert again.schema_ == SCHEMA and "stay" in again.card().to_html()
     out = tmp_path / f"out.{ending}"
-    write_table(out, [drawn], ending, lambda _: None)
+    write_table(out, [drawn], ending)
     pd.testing.assert_series_equal(
         STAY.domain.from_file(read_table(out, SCHEMA)["stay"]).astype("timedelta64[ns]"),
         drawn["stay"],
