@@ -115,6 +115,5 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
         raise RuntimeError("stopped")
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
-    for path in (tmp_path, tmp_path / "absent" / "file"):
-        with pytest.raises(ArtefactError, match="cannot be written"), atomic_path(path):
-            pass
+    with pytest.raises(ArtefactError, match="cannot be written"), atomic_path(tmp_path):
+        pass

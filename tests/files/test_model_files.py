@@ -20,8 +20,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from commands import memory_of
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from copula_shirley import ArtefactError, CopulaShirley, PrivateVine, Schema, load
 from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes, Uniform
@@ -122,12 +120,15 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield (*path, key)
 
 
+def at(value: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
 def put(header: Any, path: tuple[Any, ...], value: Any) -> Any:
     changed = copy.deepcopy(header)
-    inner = changed
-    for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = value
+    at(changed, path[:-1])[path[-1]] = value
     return changed
 
 
@@ -137,18 +138,14 @@ def use(path: Path) -> None:
     But for a card of another model, which a model that is saved again would have to carry.
     """
     try:
-        model = load(path)
+        model, line = load(path), None
     except ArtefactError as error:
-        line = str(error)
-    else:
-        line = ""
-    if line:
-        assert "\n" not in line and repr(str(path)) in line
+        model, line = None, str(error)
+    if model is None:
+        assert line and "\n" not in line and repr(str(path)) in line
         return
-    rows = model.sample(300, random_state=1)
-    for name, frame in model.tables().items():
-        assert name and isinstance(frame, pd.DataFrame)
-    assert list(rows) == model.columns_
+    assert list(model.sample(300, random_state=1)) == model.columns_
+    assert all(isinstance(frame, pd.DataFrame) for frame in model.tables().values())
     assert model.ledger_.to_json() and str(model.ledger_)
     with suppress(ArtefactError):
         model.save(path.with_suffix(".again"))
@@ -159,15 +156,9 @@ def changed_headers(header: dict[str, Any], chance: random.Random) -> Iterator[d
     for path in places(header):
         for odd in chance.sample(ODD, 3):
             yield put(header, path, odd)
-        inner = header
-        for key in path[:-1]:
-            inner = inner[key]
-        if isinstance(inner, dict):  # without it
+        if isinstance(at(header, path[:-1]), dict):  # without it
             without = copy.deepcopy(header)
-            place = without
-            for key in path[:-1]:
-                place = place[key]
-            del place[path[-1]]
+            del at(without, path[:-1])[path[-1]]
             yield without
     vine = json.loads(header["model"].get("vine", "null"))
     for path in places(vine) if vine else ():
@@ -216,31 +207,6 @@ def test_a_model_changed_anywhere_draws_or_is_refused(
 # -- bytes -----------------------------------------------------------------------------
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None
-)
-@given(data=st.data())
-def test_bent_bytes_draw_the_same_or_are_refused(
-    models: Callable[[str], Path], tmp_path: Path, data: st.DataObject
-) -> None:
-    """Bytes changed, cut out, doubled or added; a checksum in the zip file guards each member."""
-    content = bytearray(models("dp-histogram").read_bytes())
-    for _ in range(data.draw(st.integers(1, 3))):
-        place = data.draw(st.integers(0, len(content) - 1))
-        size = data.draw(st.integers(0, 40))
-        piece = data.draw(st.binary(max_size=40) | st.just(bytes(content[-place:])))
-        content[place : place + size] = piece
-        if not content:
-            content = bytearray(b"P")
-    path = tmp_path / "bent"
-    path.write_bytes(content)
-    try:
-        rows = load(path).sample(5, random_state=0)
-    except ArtefactError:
-        return
-    pd.testing.assert_frame_equal(rows, load(models("dp-histogram")).sample(5, random_state=0))
-
-
 def twice(path: Path, members: Members) -> None:
     content = write_zip(path, {**members, "model.jsoN": members[HEADER]}).read_bytes()
     path.write_bytes(content.replace(b"model.jsoN", b"model.json"))
@@ -273,6 +239,11 @@ def swapped(path: Path, members: Members) -> None:
     write_zip(path, {**members, first: members[second], second: members[first]})
 
 
+def flipped(path: Path, members: Members) -> None:
+    sum_ = struct.pack("<L", zlib.crc32(members[HEADER]))
+    path.write_bytes(write_zip(path, members).read_bytes().replace(sum_, b"\0\0\0\0"))
+
+
 STRANGE: dict[str, Callable[[Path, Members], None]] = {
     "bzip2, which unpacks without a bound": lambda path, members: (
         write_zip(path, members, zipfile.ZIP_BZIP2) and None
@@ -281,10 +252,9 @@ STRANGE: dict[str, Callable[[Path, Members], None]] = {
     "encrypted": encrypted,
     "links": linked,
     "a name that climbs": named("../../../tmp/evil.npy"),
-    "an absolute name": named("/tmp/evil.npy"),
-    "a folder": named("folder/"),
     "another kind of member": named("run.py"),
     "arrays swapped": swapped,
+    "a flipped checksum": flipped,
     "NaN": header_text(b'{"format": 1, "rows": NaN}'),
     "infinity": header_text(b'{"format": 1, "rows": 1e999}'),
     "a number of 5,000 digits": header_text(b'{"format": 1, "rows": %s}' % (b"9" * 5000)),
@@ -295,7 +265,6 @@ STRANGE: dict[str, Callable[[Path, Members], None]] = {
     "a byte order mark": header_text(b'\xef\xbb\xbf{"format": 1}'),
     "empty": header_text(b""),
     "format true": header_text(b'{"format": true}'),
-    "format 0": header_text(b'{"format": 0}'),
     "a newer format": header_text(b'{"format": 2}'),
 }
 
@@ -407,11 +376,3 @@ def test_what_packs_too_well_is_stored_as_it_is_and_loads(tmp_path: Path) -> Non
         archive.pack(file, zipfile.ZipInfo("y.npy"), bytes(range(256)) * 4)
     assert [i.compress_type for i in zipfile.ZipFile(path).infolist()] == [8, 0, 8]
     assert archive.unpack(path, HEADER)["x.npy"] == content
-
-
-def test_a_flipped_sum_is_noticed(tmp_path: Path) -> None:
-    path = write_zip(tmp_path / "m", {HEADER: b"{}"})
-    crc = struct.pack("<L", zlib.crc32(b"{}"))
-    path.write_bytes(path.read_bytes().replace(crc, b"\x00\x00\x00\x00"))
-    with pytest.raises(ArtefactError, match="truncated"):
-        archive.unpack(path, HEADER)
