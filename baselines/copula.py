@@ -340,11 +340,6 @@ def concordance(first: FloatArray, second: FloatArray) -> int:
     This over C(n, 2) is Kendall's tau-a, whose sensitivity is known. vinecopulib's tau is tau-b,
     S / sqrt((n0 - n1)(n0 - n2)) with n1, n2 the tied pairs, from which the whole number S is
     recovered.
-
-    Examples
-    --------
-    >>> concordance(np.array([1.0, 2.0, 3.0, 3.0]), np.array([1.0, 3.0, 2.0, 2.0]))
-    1
     """
     n, ranks, untied = len(first), [], []
     for column in (first, second):
@@ -363,11 +358,6 @@ def nearest_correlation(matrix: FloatArray) -> FloatArray:
     Higham (2002): alternate between positive semidefinite matrices and those with a unit diagonal,
     with Dykstra's correction. A last repair lifts eigenvalues off zero, so that the matrix has a
     Cholesky root.
-
-    Examples
-    --------
-    >>> nearest_correlation(np.array([[1.0, 0.3], [0.3, 1.0]])).tolist()
-    [[1.0, 0.3], [0.3, 1.0]]
     """
     nearest = (matrix + matrix.T) / 2
     correction = np.zeros_like(nearest)

@@ -58,11 +58,6 @@ def project(noisy: FloatArray, total: float) -> FloatArray:
 
     All cells are lowered by one amount and what falls below 0 becomes 0. Where clipping would keep
     the positive half of the noise in every empty cell, this removes it.
-
-    Examples
-    --------
-    >>> project(np.array([5.0, 1.0, -2.0]), 4.0).tolist()
-    [4.0, 0.0, 0.0]
     """
     ordered = np.sort(noisy)[::-1]
     excess = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)

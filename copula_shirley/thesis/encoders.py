@@ -59,12 +59,6 @@ class Codes(msgspec.Struct, tag_field="coding", tag="codes"):
     that share a code are set apart by the smallest possible step, in their declared order, so that
     each keeps its own place on the unit interval and decodes to itself. The thesis' decoder let the
     last category win and lost the others.
-
-    Examples
-    --------
-    >>> coding = Codes([0.5, -1.0, 0.5])
-    >>> coding.decode(coding.encode(np.array([0.0, 1.0, 2.0]))).tolist()
-    [0.0, 1.0, 2.0]
     """
 
     width: ClassVar[int] = 1
@@ -97,16 +91,7 @@ class Codes(msgspec.Struct, tag_field="coding", tag="codes"):
 
 
 class OneHot(msgspec.Struct, tag_field="coding", tag="onehot"):
-    """One dummy column per category; the last dummy that is set wins.
-
-    Examples
-    --------
-    >>> coding = OneHot(3)
-    >>> coding.encode(np.array([1.0])).tolist()
-    [[0.0, 1.0, 0.0]]
-    >>> coding.decode(np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])).tolist()
-    [2.0, nan]
-    """
+    """One dummy column per category; the last dummy that is set wins."""
 
     width: int
     missing: bool = False

@@ -34,13 +34,6 @@ def split_rows(
 
     ``units`` has for each row the number of its unit, from 0; ``shares`` add up to one. Returned
     are the row positions of each part, ascending.
-
-    Examples
-    --------
-    >>> parts = split_rows(np.arange(6), {"histogram": 0.5, "copula": 0.5}, "replace-one",
-    ...                    np.random.default_rng(0))
-    >>> len(parts["histogram"]), len(parts["copula"])
-    (3, 3)
     """
     n = int(units.max()) + 1
     count, sizes = len(shares), list(shares.values())

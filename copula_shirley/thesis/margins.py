@@ -25,13 +25,6 @@ def to_mass(noisy_counts: FloatArray) -> FloatArray:
 
     Negative counts become 0, as in the thesis. Where all are 0 the mass is uniform (the thesis does
     not say).
-
-    Examples
-    --------
-    >>> to_mass(np.array([3.0, -1.0, 1.0])).tolist()
-    [0.75, 0.0, 0.25]
-    >>> to_mass(np.array([-2.0, 0.0])).tolist()
-    [0.5, 0.5]
     """
     positive = np.maximum(noisy_counts, 0.0)
     largest = positive.max()

@@ -208,14 +208,7 @@ def _quadrant_lean(distinct: FloatArray, weights: FloatArray, tau: float) -> flo
 
 
 def collapse(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Distinct rows of a matrix, and how often each occurs.
-
-    Examples
-    --------
-    >>> distinct, weights = collapse(np.array([[0.5, 0.2], [0.1, 0.2], [0.5, 0.2]]))
-    >>> distinct.tolist(), weights.tolist()
-    ([[0.1, 0.2], [0.5, 0.2]], [1.0, 2.0])
-    """
+    """Distinct rows of a matrix, and how often each occurs."""
     ordered = points[np.lexsort(points.T[::-1])]
     starts = np.flatnonzero(np.append(True, np.any(ordered[1:] != ordered[:-1], axis=1)))
     weights = np.diff(np.append(starts, len(points))).astype(float)

@@ -128,30 +128,25 @@ class Audit:
         names = ["generator", "lower_bound", "lower_bound_mu", "ceiling", "runs", "verdict"]
         names += ["reason", "asked", "not_exercised", "notes", "seconds"]
         weaker = [
-            {
-                "noise_divided_by": k,
-                "noticed": k in self.power.noticed,
-                "findings": [asdict(e) for e in found],
-            }
+            {"noise_divided_by": k, "noticed": k in self.power.noticed, "findings": found}
             for k, found in self.control.weaker.items()
         ]
-        return jsonable(  # type: ignore[no-any-return]
-            {
-                **{name: getattr(self, name) for name in names},
-                "claim": asdict(self.claim),
-                "lower_bound_white": self.bound("white"),
-                "lower_bound_black": self.bound("black"),
-                "confidence": CONFIDENCE,
-                "false_alarm_rate": FALSE_ALARM,
-                "findings": [asdict(e) for e in self.estimates],
-                "control": [asdict(e) for e in self.control.estimates],
-                "power": {**asdict(self.power), "enough": self.power.enough},
-                "weaker_controls": weaker,
-                "ledger_faults": self.faults,
-                "versions": versions(PACKAGES),
-                **self.about,
-            }
-        )
+        figures = {
+            **{name: getattr(self, name) for name in names},
+            "claim": self.claim,
+            "lower_bound_white": self.bound("white"),
+            "lower_bound_black": self.bound("black"),
+            "confidence": CONFIDENCE,
+            "false_alarm_rate": FALSE_ALARM,
+            "findings": self.estimates,
+            "control": self.control.estimates,
+            "power": {**asdict(self.power), "enough": self.power.enough},
+            "weaker_controls": weaker,
+            "ledger_faults": self.faults,
+            "versions": versions(PACKAGES),
+            **self.about,
+        }
+        return jsonable(figures)  # type: ignore[no-any-return]
 
 
 def audit(
@@ -178,35 +173,21 @@ def audit(
     Parameters
     ----------
     factory : callable
-        From a random state (an integer; None with ``secure``) to an unfitted generator. With
-        ``jobs=1`` it may be anything; more processes need what joblib can send.
+        From a random state (an integer; None with ``secure``, for the noise of a release) to an
+        unfitted generator. More than one of ``jobs`` (processes) need what joblib can send.
     pair : Pair, name of a built-in pair, function of the relation, or several
         Built-in ones come in the relation that the claim states.
-    claim : Claim, epsilon or (epsilon, delta), optional
-        By default what the generator's ledger claims.
-    otherwise, relation : (epsilon, delta), str, optional
-        The claim and its relation where no ledger states one.
+    claim, otherwise, relation : Claim, epsilon or (epsilon, delta), str, optional
+        By default what the generator's ledger claims; ``otherwise`` and ``relation`` count where no
+        ledger states them.
     runs : int
         Fits on each table of each pair; half of them learn, half test. Canaries have twice as many
-        fits, and all of them test.
-    boxes : sequence of {"white", "black"}
-    seed : int
-    jobs : int
-        Processes.
-    secure : bool
-        Pass no random state: the noise is that of a release.
-    rows : int
-        Rows that are drawn from each fit, for the black box.
+        fits, and all of them test. ``rows`` are drawn from each for the black box.
     keep : callable, optional
         Which names of an observation may be looked at, to audit one part of a release.
-    folder : path, optional
-        Where runs are stored, so that an audit that was stopped goes on.
-    name : str
-        Of the generator.
-    identity : str
-        With a folder: all that the factory depends on, if the name does not say it.
-    progress : callable, optional
-        Told how many fits are done, in words, and their share.
+    folder, identity : path, str, optional
+        Where runs are stored, so that an audit that was stopped goes on, and all that the factory
+        depends on, if the name does not say it.
 
     Examples
     --------
@@ -250,9 +231,9 @@ def audit(
     estimates: list[Estimate] = []
     for i, tested in enumerate(pairs):
         sides = fits[i, 0], fits[i, 1]
-        own = replace(claim, gaussian=claim.gaussian and _all_gaussian([*sides[0], *sides[1]]))
+        own = _gaussian_only(claim, [*sides[0], *sides[1]])
         estimates += _estimates(setup, tested, sides, own, tests, keep)
-    claim = replace(claim, gaussian=claim.gaussian and _all_gaussian(everything))
+    claim = _gaussian_only(claim, everything)
     guesses = canaries[0].count if canaries else None
     control = controls(claim, runs, seed, tests, guesses, pairs=bool(plain))
     asked, not_exercised, faults = exercised(everything, setup.boxes)
@@ -358,10 +339,9 @@ def _raised(pairs: Sequence[Pair], fits: dict[tuple[int, int], list[Fit]]) -> li
     notes = []
     for i, pair in enumerate(pairs):
         first, second = ([fit.error for fit in fits[i, side] if fit.error] for side in (0, 1))
-        failed = len(first) + len(second)
-        if failed == len(fits[i, 0]) + len(fits[i, 1]) and len({*first, *second}) == 1:
+        if len({fit.error for side in (0, 1) for fit in fits[i, side]}) == 1 and first:
             raise SettingError(f"the generator fails on pair {pair.name!r}: {first[0]}")
-        if failed:
+        if first or second:
             notes.append(
                 f"pair {pair.name}: {len(first)} and {len(second)} of {len(fits[i, 0])} runs "
                 "raised, which counts as evidence"
@@ -412,6 +392,7 @@ def exercised(fits: Sequence[Fit], boxes: Sequence[str]) -> tuple[list[str], lis
     return sorted(asked), left, faults
 
 
-def _all_gaussian(fits: Sequence[Fit]) -> bool:
-    """Whether no fit chose by an exponential mechanism, say, where another did not."""
-    return all(fit.stated.gaussian for fit in fits if fit.stated)
+def _gaussian_only(claim: Claim, fits: Sequence[Fit]) -> Claim:
+    """The claim, Gaussian only if no fit chose by an exponential mechanism, say."""
+    every = all(fit.stated.gaussian for fit in fits if fit.stated)
+    return replace(claim, gaussian=claim.gaussian and every)

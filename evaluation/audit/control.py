@@ -65,16 +65,13 @@ def _noise_of(claim: Claim, seed: int, weaker: int) -> Callable[[Integers], Inte
     return lambda counts: source.gaussian(counts, 1 / claim.mu / weaker)
 
 
-def control_runs(
-    claim: Claim, runs: int, seed: int, weaker: int = 1
-) -> tuple[list[Observation], list[Observation]]:
+def control_runs(claim: Claim, runs: int, seed: int, weaker: int = 1) -> list[list[Observation]]:
     """Noisy histograms of two neighbouring tables, ``runs`` of each, with a part of the noise."""
     noisy, counts = _noise_of(claim, seed, weaker), np.full((runs, CELLS), ROWS)
-    first, second = (
+    return [
         [Observation({f"cell[{j}]": float(c) for j, c in enumerate(row)}) for row in noisy(table)]
         for table in (counts + (np.arange(CELLS) == 0), counts)
-    )
-    return first, second
+    ]
 
 
 def control_guesses(claim: Claim, runs: int, guesses: int, seed: int, weaker: int = 1) -> list[int]:
@@ -103,8 +100,8 @@ def controls(
             right = control_guesses(claim, 2 * runs, guesses, seed, weaker)
             found += estimates_of_guesses(right, guesses, claim, "control of canaries", tests)
         if pairs:
-            told = control_runs(claim, runs, seed, weaker)
-            found += estimates_of_pair(*told, claim, "control", "white", tests)
+            first, second = control_runs(claim, runs, seed, weaker)
+            found += estimates_of_pair(first, second, claim, "control", "white", tests)
         return found
 
     full, weaker = seen(1), {k: seen(k) for k in WEAKER}

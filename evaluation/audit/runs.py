@@ -168,16 +168,15 @@ def _fit(generator: Any, table: pd.DataFrame, schema: Schema) -> None:
 def prepared(state: int | None) -> Iterator[None]:
     """What a fit runs in: no warnings, and the global states, from which many draw, seeded."""
     before = random.getstate(), np.random.get_state()  # noqa: NPY002
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what a warning says stands in the ledger
-        if state is None:
-            yield
-            return
+    if state is not None:
         random.seed(state)
         np.random.seed(state % 2**32)  # noqa: NPY002
-        try:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a warning says stands in the ledger
             yield
-        finally:
+    finally:
+        if state is not None:  # else each fit draws on where the last one stopped
             random.setstate(before[0])
             np.random.set_state(before[1])  # noqa: NPY002
 

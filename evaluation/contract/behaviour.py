@@ -24,14 +24,14 @@ BAD_EPSILONS = (0, -1.0, float("nan"), float("inf"), "much", True)
 def fit_changes_nothing(subject: Subject) -> None:
     """Fit returns the generator; table and settings are as they were."""
     model, table = subject.make(), subject.case.table
-    before = model.get_params() if hasattr(model, "get_params") else None
+    before = repr(model.get_params()) if hasattr(model, "get_params") else None
     if subject.fit(model, table, subject.case.schema) is not model:
         raise Broken("fit does not return the generator itself")
     if not table.equals(subject.case.table) or table.attrs:
         raise Broken("fit changes the table that it is given")
-    if before is not None and repr(model.get_params()) != repr(before):
+    if before is not None and repr(model.get_params()) != before:
         raise Broken("fit changes settings of the generator")
-    if before is not None and repr(clone(model).get_params()) != repr(before):
+    if before is not None and repr(clone(model).get_params()) != before:
         raise Broken("a clone has other settings")
 
 
