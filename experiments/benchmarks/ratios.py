@@ -13,8 +13,6 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
-from rich.console import Console
-from rich.table import Table
 
 from copula_shirley.evaluation.metrics.registry import known_metrics
 
@@ -54,18 +52,6 @@ def ratios(figures: pd.DataFrame, metrics: list[str], ours: str) -> pd.DataFrame
     return found.reset_index()
 
 
-def table_of(frame: pd.DataFrame, metrics: list[str], title: str) -> Table:
-    """A frame of means or ratios, epsilon by epsilon."""
-    table = Table("epsilon", "set", "who", "runs", *metrics, title=title)
-    for epsilon, some in frame.groupby("epsilon"):
-        for _, line in some.sort_values(["dataset", "who"]).iterrows():
-            cells = ["-" if pd.isna(line[m]) else f"{line[m]:.4g}" for m in metrics]
-            shown = "off" if epsilon == float("inf") else f"{epsilon:g}"
-            table.add_row(shown, line["dataset"], line["who"], str(line["runs"]), *cells)
-        table.add_section()
-    return table
-
-
 def main() -> None:
     """Print means, ratios, and the mean ratio over the data sets."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -79,10 +65,16 @@ def main() -> None:
     found = ratios(figures, metrics, options.ours)
     overall = found.groupby(["epsilon", "who"])[metrics].mean().reset_index()
     overall = overall.assign(dataset="mean of sets", runs="")
-    console = Console(width=max(100, 30 + 16 * len(metrics)))
-    console.print(table_of(means(figures, metrics), metrics, "means over folds and seeds"))
-    title = f"ratios, above 1 where {options.ours} is better"
-    console.print(table_of(pd.concat([found, overall]), metrics, title))
+    for title, frame in (
+        ("means over folds and seeds", means(figures, metrics)),
+        (f"ratios, above 1 where {options.ours} is better", pd.concat([found, overall])),
+    ):
+        lines = frame.sort_values([*CASE[::-1], "who"])[
+            ["epsilon", "dataset", "who", "runs", *metrics]
+        ]
+        lines["epsilon"] = lines["epsilon"].map("{:g}".format).replace("inf", "off")
+        text = lines.to_string(index=False, na_rep="-", float_format="{:.4g}".format)
+        print(title, text, sep="\n")
 
 
 if __name__ == "__main__":
