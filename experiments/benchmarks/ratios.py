@@ -69,9 +69,8 @@ def main() -> None:
         ("means over folds and seeds", means(figures, metrics)),
         (f"ratios, above 1 where {options.ours} is better", pd.concat([found, overall])),
     ):
-        lines = frame.sort_values([*CASE[::-1], "who"])[
-            ["epsilon", "dataset", "who", "runs", *metrics]
-        ]
+        keys = ["epsilon", "dataset", "who"]
+        lines = frame.sort_values(keys)[[*keys, "runs", *metrics]]
         lines["epsilon"] = lines["epsilon"].map("{:g}".format).replace("inf", "off")
         text = lines.to_string(index=False, na_rep="-", float_format="{:.4g}".format)
         print(title, text, sep="\n")

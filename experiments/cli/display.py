@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from copula_shirley.cli.terminal import messages
+from copula_shirley.cli.terminal import messages, print_table
 from copula_shirley.experiments.report.lines import lines_of
 from copula_shirley.experiments.run.runner import all_skipped
 from copula_shirley.experiments.run.store import Row, figures_of
@@ -84,21 +84,19 @@ def say(row: Row, text: str, number: str = "", console: Console = messages) -> N
     )
 
 
-def status_table(runs: Sequence[Run], rows: Sequence[Row]) -> Table:
-    """How many runs of each generator and data set ended in which way."""
-    table = Table("data set", "generator", *STYLES, "open")
+def print_status(runs: Sequence[Run], rows: Sequence[Row]) -> None:
+    """Print how many runs of each generator and data set ended in which way."""
     ended = {row["id"]: row["status"] for row in rows}
     groups: dict[tuple[str, str], Counter[str]] = {}
     for run in runs:
-        name = f"{run.generator} {run.variant}".strip()
-        groups.setdefault((run.dataset, name), Counter())[ended.get(run.id, "open")] += 1
-    for (dataset, name), counts in groups.items():
-        numbers = (str(counts[status] or "") for status in (*STYLES, "open"))
-        table.add_row(dataset, escape(name), *numbers)
-    return table
+        counts = groups.setdefault((run.dataset, run.name), Counter())
+        counts[ended.get(run.id, "open")] += 1
+    words = (*STYLES, "open")
+    lines = [(*key, *(counts[word] or "" for word in words)) for key, counts in groups.items()]
+    print_table("", ("data set", "generator", *words), lines)
 
 
-def print_failures(rows: Sequence[Row], console: Console = messages) -> None:
+def print_failures(rows: Sequence[Row], console: Console = messages, *, skips: bool = True) -> None:
     """Every run that is not done, with its reason; if all were skipped, each reason once."""
     if all_skipped(rows):
         reasons = "; ".join(dict.fromkeys(map(summary, rows)))
@@ -106,7 +104,7 @@ def print_failures(rows: Sequence[Row], console: Console = messages) -> None:
         console.print(escape(text), style="red", soft_wrap=True, highlight=False)
         return
     for row in rows:
-        if row["status"] != "done":
+        if row["status"] not in ("done", *(() if skips else ("skipped",))):
             say(row, f"{Run.from_dict(row['run'])}: {summary(row)}", console=console)
 
 

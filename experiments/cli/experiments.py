@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,37 +12,43 @@ from rich.progress import MofNCompleteColumn
 
 from copula_shirley.cli.terminal import messages, note, plain, progress_bars, screen
 from copula_shirley.errors import SettingError
-from copula_shirley.experiments.cli.display import (
-    Display,
-    print_failures,
-    status_table,
-)
+from copula_shirley.experiments.cli.display import Display, print_failures, print_status
 from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
 from copula_shirley.experiments.generators.candidates import check_settings
 from copula_shirley.experiments.report import write_report
 from copula_shirley.experiments.run.apart import Limits, start_server
 from copula_shirley.experiments.run.on_dask import run_on_dask
 from copula_shirley.experiments.run.runner import ended_rows, exit_code, is_stale, run_all
-from copula_shirley.experiments.run.store import STATUSES, Row, Store, tidy
+from copula_shirley.experiments.run.store import Row, Store, tidy
 from copula_shirley.experiments.specs import Grid, Run
 from copula_shirley.files.atomic import atomic_path
 from copula_shirley.publish.outputs import check_apart
 
 app = typer.Typer(no_args_is_help=True, help="Run a grid of generators, data sets and epsilons.")
 
+
+def check_output(path: Path) -> Path:
+    """Refuse a place in no folder, before anything runs."""
+    if not path.parent.is_dir():
+        raise SettingError(f"output ({str(path)!r}) must be in a folder that exists")
+    return path
+
+
 Config = Annotated[str, typer.Argument(help="A grid: a .yaml file, or the name of one of ours.")]
 Results = Annotated[
-    Path | None,
-    typer.Option("--results", help="Folder of the results; shirley-results/NAME by default."),
+    Path | None, typer.Option(help="Folder of the results; shirley-results/NAME by default.")
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Runs at a time.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time.")]
+Redo = StrEnum("Redo", ["failed", "timeout", "skipped", "stale"])
 Again = Annotated[
-    list[str] | None,
-    typer.Option(help="Make once more: failed, timeout, skipped, or stale (by other code)."),
+    list[Redo] | None,
+    typer.Option(help="Make these once more; stale: made by other code."),
 ]
-AGAIN = (*STATUSES[1:], "stale")
 Dask = Annotated[str | None, typer.Option(help="Send the runs to this Dask scheduler.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="HTML to write.")]
+Output = Annotated[
+    Path,
+    typer.Option("--output", "-o", dir_okay=False, callback=check_output, help="HTML to write."),
+]
 Csv = Annotated[Path | None, typer.Option(help="Also all figures as one tidy table.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
@@ -69,7 +76,7 @@ def run_grid(
     Exit code 1 if something failed, or if every run was skipped.
     """
     grid = Grid.read(config)
-    store = Store(results or default_folder(grid))
+    store = store_of(grid, results)
     rows = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
     conclude(grid.runs(), rows, store, quiet)
 
@@ -78,9 +85,9 @@ def run_grid(
 def status(config: Config, results: Results = None) -> None:
     """Show how many runs of a grid are done, failed and open."""
     grid = Grid.read(config)
-    runs, store = grid.runs(), Store(results or default_folder(grid))
-    rows = store.rows(runs)
-    screen.print(status_table(runs, rows))
+    runs = grid.runs()
+    rows = store_of(grid, results).rows(runs)
+    print_status(runs, rows)
     print_failures(rows, screen)
     if exit_code(rows):
         raise typer.Exit(1)
@@ -96,8 +103,7 @@ def report(
     """Write the report of all runs that have ended: one HTML file."""
     grid = Grid.read(config)
     check_apart([Path(config)], [output, csv])
-    check_output(output)
-    store = Store(results or default_folder(grid))
+    store = store_of(grid, results)
     rows = store.rows(grid.runs())
     if not rows:
         raise SettingError(f"results ({str(store.folder)!r}) must hold at least one ended run")
@@ -107,9 +113,9 @@ def report(
 # -- what the commands share -----------------------------------------------------
 
 
-def default_folder(grid: Grid) -> Path:
-    """Where results go unless somebody says otherwise."""
-    return Path("shirley-results") / grid.name
+def store_of(grid: Grid, folder: Path | None = None) -> Store:
+    """The results of a grid, in a folder of its name unless somebody says otherwise."""
+    return Store(folder or Path("shirley-results") / grid.name)
 
 
 def make(
@@ -122,11 +128,6 @@ def make(
     quiet: bool = False,
 ) -> list[Row]:
     """Make the runs of a grid with a display."""
-    for word in again or ():
-        if word not in AGAIN:
-            raise SettingError(f"--again ({word!r}) must be one of {', '.join(AGAIN)}")
-    if jobs is not None and jobs < 1:
-        raise SettingError(f"--jobs ({jobs}) must be 1 or more")
     runs = grid.runs()
     ended = ended_rows(runs, store, again or ())
     done = {row["id"] for row in ended}
@@ -169,34 +170,25 @@ def publish(rows: list[Row], title: str, output: Path, csv: Path | None = None) 
         messages.print(f"Figures written to {plain(csv)}", soft_wrap=True)
 
 
-def check_output(path: Path) -> None:
-    """Refuse a place where no file can be, before anything runs."""
-    if path.is_dir():
-        raise SettingError(f"output ({str(path)!r}) must be a file, and is a folder")
-    if not path.parent.is_dir():
-        raise SettingError(f"output ({str(path)!r}) must be in a folder that exists")
-
-
 def prepare_peers(runs: Sequence[Run], quiet: bool) -> None:
     """Build the environments of the peers, which takes minutes, before any run's time counts.
 
     One that cannot be built is told; its runs will fail and say why.
     """
     for use in dict.fromkeys(run.use for run in runs):
-        if use not in known_peers() and not use.endswith(".py"):
-            continue
-        if not quiet:
-            messages.print(f"environment of {plain(use)}: built if it is not there ...")
-        try:
-            find_peer(use).prepare()
-        except PeerError as error:
-            note(str(error))
+        if use in known_peers() or use.endswith(".py"):
+            if not quiet:
+                messages.print(f"environment of {plain(use)}: built if it is not there ...")
+            try:
+                find_peer(use).prepare()
+            except PeerError as error:
+                note(str(error))
 
 
 def conclude(runs: list[Run], rows: list[Row], store: Store, quiet: bool) -> None:
     """Say how it went; exit code 1 with the list if something failed."""
     if not quiet:
-        screen.print(status_table(runs, rows))
+        print_status(runs, rows)
         messages.print(f"Results are in {plain(store.folder)}", soft_wrap=True)
     print_failures(rows)
     if exit_code(rows):

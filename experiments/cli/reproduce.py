@@ -70,7 +70,7 @@ def reproduce(
             f"dataset ({sets[0]!r}) must be left out for multivariate, which is about the made set "
             "of table 5.2; name the other experiments in a command of their own"
         )
-    check_folder(folder)
+    make_folder(folder)
     if drawn_from is not None:
         frame, made = read(drawn_from)
         _tell(write_all(narrowed(frame, chosen, sets), made, folder))
@@ -88,10 +88,8 @@ def reproduce(
         rows[name] = make(grid, stores[name], jobs=jobs, again=again, quiet=quiet)
     _tell(write_all(*gather(rows, stores), folder))
     ended = list(chain.from_iterable(rows.values()))
-    if all_skipped(ended):
-        print_failures(ended)
-    elif not quiet:
-        print_failures([row for row in ended if row["status"] != "skipped"])
+    if all_skipped(ended) or not quiet:
+        print_failures(ended, skips=False)
     if exit_code(ended):
         raise typer.Exit(1)
 
@@ -115,10 +113,8 @@ def known_datasets(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a file where a folder is to be, before anything runs."""
-    if folder.exists() and not folder.is_dir():
-        raise SettingError(f"folder ({str(folder)!r}) must be a folder, and is a file")
+def make_folder(folder: Path) -> None:
+    """Make a folder, before anything runs."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

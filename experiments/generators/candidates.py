@@ -23,12 +23,7 @@ from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.experiments.folds import Fold
 from copula_shirley.experiments.generators import Peer, find_peer, known_peers
 from copula_shirley.experiments.run.stage import Stage
-from copula_shirley.experiments.run.synthesis import (
-    Skip,
-    Synthesis,
-    by_its_word,
-    resolved,
-)
+from copula_shirley.experiments.run.synthesis import Skip, Synthesis, by_its_word, resolved
 from copula_shirley.experiments.specs import Run
 from copula_shirley.generator import Generator, generators
 from copula_shirley.privacy.ledger import Ledger
@@ -111,12 +106,11 @@ class Local:
         settings = resolved(run, fold)
         if self.make is CopulaShirley:
             check_one_hot(settings, fold.schema)
-        offered = {"epsilon": run.epsilon, "threads": run.threads}
+        offered: dict[str, Any] = {"epsilon": run.epsilon, "threads": run.threads}
         if not settings.keys() & {"random_state", "seed"}:
             name = "random_state" if takes(self.make, "random_state") else "seed"
             offered[name] = int(run.rng("fit").integers(2**31))
-        more = {name: value for name, value in offered.items() if takes(self.make, name)}
-        return self.make(**{**more, **settings})
+        return self.make(**{k: v for k, v in offered.items() if takes(self.make, k)} | settings)
 
 
 def check_one_hot(settings: Mapping[str, Any], schema: Schema) -> None:

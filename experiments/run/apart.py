@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import (
     connection,
@@ -89,9 +89,10 @@ def run_apart(
 
     ``log`` gets what the process prints. Once ``stop`` is set, the process is killed. ``threads``
     is how many numerical libraries take. If it ``needs_main``, the process imports the main module
-    of this one.
+    of this one; the command line's would bring all that a person may ask for, and cost more than
+    many a run.
     """
-    with _preparing(threads) as variables, nullcontext() if needs_main else _without_main():
+    with _preparing(threads, needs_main) as variables:
         guard = _context.Process(target=_guard, args=(str(log), variables, work, arguments))
         guard.start()
     deadline = time.monotonic() + limits.seconds
@@ -117,16 +118,26 @@ def start_server(threads: int = 1) -> None:
 
 
 @contextmanager
-def _preparing(threads: int) -> Iterator[dict[str, str]]:
+def _preparing(threads: int, needs_main: bool = False) -> Iterator[dict[str, str]]:
     """Give the variables of a new process; a server that starts meanwhile has them, too.
 
     Signals are blocked there, so that one sent to the whole group of the runner does not end the
     server, and with it the exit codes of all runs. The workers of Dask are daemons, to which the
     standard library allows no children, since these would outlive them; the guard sees to that.
     """
+    known = spawn.get_preparation_data
+
+    def prepared(name: str) -> dict[str, Any]:
+        data = known(name).items()
+        return {key: some for key, some in data if needs_main or not key.startswith("init_main")}
+
     number = dict.fromkeys(THREAD_VARIABLES, str(threads))
-    own = vars(current_process())["_config"]
-    with _starting, patch.dict(os.environ, number), patch.dict(own, daemon=False):
+    with (
+        _starting,
+        patch.dict(os.environ, number),
+        patch.dict(vars(current_process())["_config"], daemon=False),
+        patch.object(spawn, "get_preparation_data", prepared),
+    ):
         _context.set_forkserver_preload(list(PRELOAD))
         resource_tracker.ensure_running()  # its start would take signals out of the mask
         before = signal.pthread_sigmask(signal.SIG_BLOCK, OF_RUNNER)
@@ -134,19 +145,6 @@ def _preparing(threads: int) -> Iterator[dict[str, str]]:
             yield dict(os.environ)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _without_main() -> AbstractContextManager[Any]:
-    """A process that starts meanwhile does not import the main module of this one.
-
-    The command line would bring all that a person may ask for, and cost more than many a run.
-    """
-    known = spawn.get_preparation_data
-
-    def without(name: str) -> dict[str, Any]:
-        return {key: some for key, some in known(name).items() if not key.startswith("init_main")}
-
-    return patch.object(spawn, "get_preparation_data", without)
 
 
 # -- in the guard --------------------------------------------------------------------
@@ -184,11 +182,8 @@ def _leave(*_: object) -> None:
 
 
 def _redirect_streams(log: str) -> None:
-    null, out = (
-        os.open(os.devnull, os.O_RDONLY),
-        os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
-    )
-    for handle, number in ((null, 0), (out, 1), (out, 2)):
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    for handle, number in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (out, 2)):
         os.dup2(handle, number)
     sys.stdout, sys.stderr = (open(n, "w", buffering=1, closefd=False) for n in (1, 2))  # noqa: SIM115
 

@@ -61,8 +61,7 @@ def execute(run: Run, provenance: Mapping[str, Any]) -> tuple[Row, pd.DataFrame 
         failed = {"status": "failed", "reason": why[:1000], "traceback": text[-8000:]}
         return {**about, **failed, "seconds": {"total": time.perf_counter() - start}}, None
     found["seconds"]["total"] = time.perf_counter() - start
-    row: Row = jsonable({**about, "status": "done", **found})
-    return row, table if run.keep_table else None
+    return jsonable({**about, "status": "done", **found}), table if run.keep_table else None
 
 
 def limited(threads: int) -> AbstractContextManager[Any]:
@@ -123,8 +122,8 @@ def checked(table: Any, fold: Fold) -> pd.DataFrame:
     if not isinstance(table, pd.DataFrame):
         raise TableError(f"sample returned a {type(table).__name__}; it must return a DataFrame")
     wanted, found = list(fold.schema.names), [str(name) for name in table.columns]
-    lacking, extra = sorted({*wanted} - {*found}), sorted({*found} - {*wanted})
     if sorted(wanted) != sorted(found):
+        lacking, extra = sorted({*wanted} - {*found}), sorted({*found} - {*wanted})
         raise TableError(f"wrong columns: {lacking} are lacking, {extra} are not in the schema")
     if len(table) != fold.rows:
         raise TableError(f"wrong number of rows: {len(table)}; {fold.rows} were asked for")
@@ -133,12 +132,11 @@ def checked(table: Any, fold: Fold) -> pd.DataFrame:
 
 def complaints(table: pd.DataFrame, schema: Schema) -> list[str]:
     """What a reader should know of a table that is scored all the same."""
-    gaps = {column.name: int(table[column.name].isna().sum()) for column in schema}
+    gaps = table.isna().sum()
     return [
-        f"{column.name}: {gaps[column.name]} of {len(table)} values are missing, "
-        "where the schema allows none"
-        for column in schema
-        if gaps[column.name] and not column.missing
+        f"{c.name}: {gaps[c.name]} of {len(table)} values are missing, where the schema allows none"
+        for c in schema
+        if gaps[c.name] and not c.missing
     ]
 
 

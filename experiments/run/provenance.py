@@ -12,15 +12,8 @@ from typing import Any
 from copula_shirley.files.code import code_digest, versions
 
 PACKAGES = (
-    "copula-shirley",
-    "numpy",
-    "pandas",
-    "scipy",
-    "scikit-learn",
-    "xgboost-cpu",
-    "pyvinecopulib",
-    "diffprivlib",
-    "opendp",
+    *("copula-shirley", "numpy", "pandas", "scipy", "scikit-learn", "xgboost-cpu"),
+    *("pyvinecopulib", "diffprivlib", "opendp"),
 )
 
 

@@ -99,17 +99,16 @@ def run_one(
                 make_run, arguments, log, limits, stop, threads=run.threads, needs_main=main
             )
         except (OSError, EOFError) as error:  # EOFError: of a server that died
-            died = {"reason": f"no process could be started for it: {error}", "traceback": ""}
+            about = {"reason": f"no process could be started for it: {error}", "traceback": ""}
         else:
             row = store.get(run)
             if row is not None or ended.how == "stopped" or stop.is_set():
                 return row
             text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-            died = {"reason": _reason(ended, limits), "traceback": text[-LOG_END:]}
-            if ended.how == "timeout":
-                died = {"status": "timeout", "reason": died["reason"]}
-    store.put(run, {**heading(run, made_by), "status": "failed", **died})
-    return store.get(run)
+            about = _reason(ended, limits, text)
+    row = {**heading(run, made_by), "status": "failed", **about}
+    store.put(run, row)
+    return row
 
 
 def make_run(entry: dict[str, Any], folder: str, made_by: dict[str, Any]) -> None:
@@ -118,12 +117,15 @@ def make_run(entry: dict[str, Any], folder: str, made_by: dict[str, Any]) -> Non
     Store(folder).put(run, *execute(run, made_by))
 
 
-def _reason(ended: Ended, limits: Limits) -> str:
+def _reason(ended: Ended, limits: Limits, log: str) -> dict[str, str]:
+    """Why a process left no result."""
     if ended.how == "timeout":
-        return f"took more than {limits.seconds:g} seconds and was stopped"
+        why = f"took more than {limits.seconds:g} seconds and was stopped"
+        return {"status": "timeout", "reason": why}
+    why = f"its process died with exit code {ended.code} and left no result"
     if ended.how == "memory":
-        return f"took more than {limits.bytes / 2**30:g} GB of memory and was stopped"
-    return f"its process died with exit code {ended.code} and left no result"
+        why = f"took more than {limits.bytes / 2**30:g} GB of memory and was stopped"
+    return {"reason": why, "traceback": log[-LOG_END:]}
 
 
 def exit_code(rows: Sequence[Row]) -> int:

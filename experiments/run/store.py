@@ -7,7 +7,7 @@ no file or a whole one. A file that cannot be read, or that belongs to another s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,8 @@ Row = dict[str, Any]
 STATUSES = ("done", "skipped", "failed", "timeout")
 #: Columns of the tidy frame, before ``metric`` and ``value``.
 AXES = (
-    "dataset",
-    "generator",
-    "variant",
-    "epsilon",
-    "fold",
-    "seed",
-    "folds",
-    "rows",
-    "unit",
-    "profile",
-    "use",
+    *("dataset", "generator", "variant", "epsilon", "fold", "seed"),
+    *("folds", "rows", "unit", "profile", "use"),
 )
 #: Columns of the tidy frame that say where a figure came from.
 ORIGIN = ("commit", "dirty", "time", "made_by", "id")
@@ -107,10 +98,8 @@ class Store:
 def tidy(rows: Iterable[Row]) -> pd.DataFrame:
     """One line per run and figure; a run that is not done has one line without a figure.
 
-    Columns: those of ``AXES``, ``settings`` (JSON), ``status``, ``reason``, ``claimed``,
-    ``proved``, those of ``ORIGIN`` (``made_by`` has all versions and the processor), ``metric``,
-    ``value``. Seconds and megabytes are figures too: ``fit_seconds``, ``sample_seconds``,
-    ``evaluate_seconds``, ``fit_megabytes``, ``sample_megabytes``.
+    ``settings`` are JSON, ``made_by`` has all versions and the processor. Seconds and megabytes
+    are figures too, such as ``fit_seconds`` and ``sample_megabytes``.
     """
     lines = []
     for row in rows:
@@ -128,13 +117,13 @@ def tidy(rows: Iterable[Row]) -> pd.DataFrame:
             "made_by": ", ".join(filter(None, [*words, made_by.get("processor", "")])),
             "id": row.get("id", ""),
         }
-        figures: Mapping[str, float | None] = figures_of(row) or {"": None}
+        figures = figures_of(row) or {"": None}
         lines += [{**about, "metric": name, "value": value} for name, value in figures.items()]
     columns = [*AXES, "settings", "status", "reason", "claimed", "proved", *ORIGIN]
     return pd.DataFrame(lines, columns=[*columns, "metric", "value"])
 
 
-def figures_of(row: Row) -> dict[str, float]:
+def figures_of(row: Row) -> dict[str, float | None]:
     """All numbers of a finished run by name."""
     if row["status"] != "done":
         return {}

@@ -152,7 +152,7 @@ def test_errors_are_told_before_anything_runs(
 def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "out"
     file.write_text("mine", encoding="utf-8")
-    with pytest.raises(SettingError, match="must be a folder, and is a file"):
+    with pytest.raises(SettingError, match="cannot be made: File exists"):
         call("ratio", "--folder", str(file))
     with pytest.raises(SettingError, match="cannot be made: Not a directory"):
         call("ratio", "--folder", str(file / "below"))
