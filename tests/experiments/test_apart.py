@@ -70,7 +70,7 @@ def test_a_signal_is_told_by_its_number(tmp_path: Path) -> None:
 
 
 def test_too_much_memory(tmp_path: Path) -> None:
-    assert call(tmp_path, works.eat, limits=Limits(bytes=8e8))[0] == Ended("memory", None)
+    assert call(tmp_path, works.eat, limits=Limits(60, 8e8))[0] == Ended("memory", None)
 
 
 @pytest.mark.parametrize(
