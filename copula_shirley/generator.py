@@ -331,8 +331,6 @@ class Generator(Fitted):
         twin.release_ledger = self.release_ledger
         return twin
 
-    # -- sample ------------------------------------------------------------------------
-
     # -- files and cards -----------------------------------------------------------------
 
     @classmethod

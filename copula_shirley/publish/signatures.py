@@ -25,6 +25,7 @@ from msgspec import Struct, structs
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files.atomic import atomic_path, read_bytes
 from copula_shirley.files.digest import file_sha256
+from copula_shirley.files.plain_json import canonical
 
 if TYPE_CHECKING:  # only who signs or checks waits for it
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -183,4 +184,4 @@ def _statement(kind: str, content: Path, page: Path | None) -> dict[str, Any]:
 
 
 def _message(said: dict[str, Any]) -> bytes:
-    return DOMAIN + json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
+    return DOMAIN + canonical(said)

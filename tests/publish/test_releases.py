@@ -266,40 +266,33 @@ def test_processes_cannot_overspend_together(path: Path) -> None:
     assert ReleaseLedger.open(path).total.epsilon == pytest.approx(2.0)
 
 
-def interrupted(monkeypatch: pytest.MonkeyPatch, how: Callable[[], object]) -> None:
-    """Something happens just before the next ledger is written."""
-    write, seen = releases._write, []
-
-    def late(*words: Any) -> None:
-        if not seen:
-            seen.append(1)
-            how()
-        write(*words)
-
-    monkeypatch.setattr(releases, "_write", late)
+def removed_lock(path: Path) -> None:
+    """Another process removes the lock file, takes a lock of its own and writes."""
+    path.with_name(f".{path.name}.lock").unlink()
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.map(reserve_one, [str(path)]) == [True]
 
 
-def test_the_lock_survives_its_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While one process writes, another removes the lock file, takes a lock and writes, too."""
-
-    def steal() -> None:
-        path.with_name(f".{path.name}.lock").unlink()
-        with multiprocessing.get_context("fork").Pool(1) as pool:
-            assert pool.map(reserve_one, [str(path)]) == [True]
-
-    interrupted(monkeypatch, steal)
-    ReleaseLedger.open(path).reserve(PrivateVine(0.25, delta=0.0), SCHEMA)
-    assert [r.cost.epsilon for r in ReleaseLedger.open(path).releases] == [0.5, 0.25]
-
-
-def test_a_ledger_that_changed_since_it_was_read_is_read_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By somebody who takes no lock at all."""
+def no_lock(path: Path) -> None:
+    """Somebody who takes no lock at all puts another ledger in its place."""
     other = path.with_name("other.json")
     ReleaseLedger.new(other, CAP)
     assert reserve_one(str(other))
-    interrupted(monkeypatch, lambda: other.rename(path))
+    other.rename(path)
+
+
+@pytest.mark.parametrize("meanwhile", [removed_lock, no_lock])
+def test_what_was_written_meanwhile_counts(
+    path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[Path], None]
+) -> None:
+    write = releases._write
+
+    def late(*words: Any) -> None:
+        monkeypatch.setattr(releases, "_write", write)
+        meanwhile(path)
+        write(*words)
+
+    monkeypatch.setattr(releases, "_write", late)
     ReleaseLedger.open(path).reserve(PrivateVine(0.25, delta=0.0), SCHEMA)
     assert [r.cost.epsilon for r in ReleaseLedger.open(path).releases] == [0.5, 0.25]
 
