@@ -53,12 +53,10 @@ class Membership:
     """What the attack achieved.
 
     ``shares`` holds for each repetition the share of true members among the records called
-    members; ``mean`` and ``maximum`` are over the repetitions. The 95 % ``interval`` of the mean
-    holds for fresh records, not only for fresh repetitions: the spread of one coin-tossing
-    attacker over m members is part of it. Records count as independent; ``evaluate`` widens it
-    where the schema names a person with several rows. In each repetition ``members`` (m) training
-    records, as many control records and ``n_synthetic`` synthetic rows were used, fewer than asked
-    for if the tables have fewer.
+    members. The 95 % ``interval`` of the mean holds for fresh records, not only for fresh
+    repetitions. Records count as independent; ``evaluate`` widens it where the schema names a
+    person with several rows. Each repetition used ``members`` (m) training records, as many control
+    records and ``n_synthetic`` synthetic rows, fewer than asked for if the tables have fewer.
     """
 
     mean: float
@@ -142,11 +140,9 @@ def _attack(
     members: int | None = None,
     rows_per_person: float = 1.0,
 ) -> dict[Estimator, Membership]:
-    """Attack training, control and synthetic rows, by each estimator.
+    """Attack by each estimator: points (with codes of ``wide`` columns) or codes (Hamming).
 
-    Rows are points (and codes of ``wide`` columns) for the Euclidean distance, and codes for the
-    Hamming distance. With several ``rows_per_person`` the interval is that of so many times fewer
-    records.
+    With several ``rows_per_person`` the interval is that of so many times fewer records.
     """
     # rows are drawn from a fixed order, so that theirs in the table does not matter
     train, control, synthetic = (in_order(table) for table in tables)

@@ -43,10 +43,9 @@ Needs = Literal["binary", "multiclass", "regression", "quasi_identifiers", "sens
 class Metric:
     """How one figure is computed and read.
 
-    ``better`` says which values are good: "0.5" for attacks that a coin matches, "none" for
-    descriptions. ``bounds`` are the smallest and the largest value. ``verdict`` makes a sentence
-    in plain words of a ``Result`` and the reference value (or None). Without the tasks or columns
-    that it ``needs``, the metric is left out.
+    ``better`` is "0.5" for attacks that a coin matches and "none" for descriptions. ``verdict``
+    makes a sentence in plain words of a ``Result`` and the reference value (or None). Without the
+    tasks or columns that it ``needs``, the metric is left out.
     """
 
     measure: Callable[[Comparison], Result]
@@ -149,7 +148,7 @@ def evaluate(
     reference: bool = False,
     progress: Callable[[str, float], object] | None = None,
 ) -> pd.DataFrame:
-    """Score a synthetic table.
+    """Score a synthetic table, with a line per metric.
 
     Measures of use compare with the test rows, which the generator did not see; attacks tell
     training from test rows.
@@ -161,7 +160,6 @@ def evaluate(
         not fit is scored (see ``copula_shirley.evaluation.comparison``).
     tasks : mapping, optional
         Target column of ``binary`` and ``multiclass`` classification and of ``regression``.
-        Metrics of tasks that are not named are left out.
     metrics : names or mapping of metrics, optional
         What to compute; all that apply by default. A metric that is named but lacks a task or
         a list of columns is an error; in a mapping it is left out.
@@ -170,20 +168,11 @@ def evaluate(
     sensitive : columns, optional
         Secrets of these and of attribute inference; by default the targets of the tasks, or all
         columns if there are none.
-    profile : {"light", "thesis"}
-        Size of the classifiers.
     threads : int, optional
-        Of XGBoost; one by default, since its threads wait for each other and crawl on a machine
-        that is busy with something else.
+        Of XGBoost; one by default, since they crawl on a machine that is busy otherwise.
     reference : bool
         Also score the training rows as if they were synthetic: the column ``reference``.
     progress : function of (metric, share done), optional
-
-    Returns
-    -------
-    DataFrame
-        A line per metric: ``metric``, ``value``, ``better``, ``bounds``, ``detail`` (and
-        ``reference``).
     """
     chosen = _chosen(metrics)
     tables = (train, test, synthetic)

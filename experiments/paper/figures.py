@@ -122,9 +122,8 @@ def draw_settings(scores: Scores, number: str) -> Any | None:
         curves.append(Curve(title_of(dataset), style, dataset, SHIRLEY, cells, look.colour))
     if not curves:
         return None
-    note = scale_note(scores.done[scores.done["experiment"] == experiment])
-    title = f"Figure {number.replace('_', '.')}: {figure.title}"
-    title = f"{title}\n{SHIRLEY} (proved: nothing); {note}"
+    note = f"{SHIRLEY} (proved: nothing); {scale_note(scores.runs(experiment))}"
+    title = f"Figure {number.replace('_', '.')}: {figure.title}\n{note}"
     ticks = figure.heading, [variant.split(" ")[-1] for variant in variants]
     return draw_curves(scores, experiment, title, curves, ticks, 6)
 
@@ -146,8 +145,7 @@ def dataset_of(scores: Scores, number: str) -> str | None:
 def draw_epsilons(scores: Scores, number: str) -> Any | None:
     """Figure 5.5, 5.6 or 5.7: six measures over epsilon, a line per generator."""
     dataset = dataset_of(scores, number)
-    generators = scores.generators("models", dataset) if dataset else []
-    if not dataset or not generators:
+    if dataset is None or not (generators := scores.generators("models", dataset)):
         return None
     epsilons = scores.epsilons("models", dataset)
     cells = [("", epsilon) for epsilon in epsilons]
@@ -163,8 +161,7 @@ def draw_epsilons(scores: Scores, number: str) -> Any | None:
         }
         label = labelled(scores, dataset, generator)
         curves.append(Curve(label, style, dataset, generator, cells))
-    done = scores.done[scores.done["experiment"] == "models"]
-    note = scale_note(done[done["dataset"] == dataset])
+    note = scale_note(scores.runs("models", dataset))
     title = f"Figure {number.replace('_', '.')}: {title_of(dataset)} over epsilon\n{note}"
     ticks = "epsilon", list(map(epsilon_text, epsilons))
     return draw_curves(scores, "models", title, curves, ticks, 2)
@@ -180,15 +177,13 @@ def colour_of(generator: str, others: Sequence[str]) -> str:
 
 def labelled(scores: Scores, dataset: str, generator: str) -> str:
     """A generator with what it claims and what is proved, at the least epsilon."""
-    done = scores.done
-    own = done[(done["generator"] == generator) & (done["dataset"] == dataset)]
-    own = own[(own["experiment"] == "models") & own["epsilon"].notna()].sort_values("epsilon")
+    own = scores.runs("models", dataset)
+    own = own[(own["generator"] == generator) & own["epsilon"].notna()].sort_values("epsilon")
     if own.empty:
         return shown(generator)
-    claimed, proved = own.iloc[0]["claimed"], own.iloc[0]["proved"]
-    if claimed == proved:
-        return f"{shown(generator)}: proves what it claims"
-    return f"{shown(generator)}: where it claims {claimed} it proves {proved}"
+    claimed, proved = own.iloc[0][["claimed", "proved"]]
+    words = f"where it claims {claimed} it proves {proved}"
+    return f"{shown(generator)}: {'proves what it claims' if claimed == proved else words}"
 
 
 def draw_overall(scores: Scores) -> Any | None:

@@ -66,17 +66,18 @@ class Scores:
             for key, part in done.groupby(keys, sort=False)
         }
 
-    def _runs(self, experiment: str, dataset: str | None = None) -> pd.DataFrame:
+    def runs(self, experiment: str, dataset: str | None = None) -> pd.DataFrame:
+        """Figures of an experiment, of all data sets or of one."""
         part = self.done[self.done["experiment"] == experiment]
         return part if dataset is None else part[part["dataset"] == dataset]
 
     def datasets(self, experiment: str) -> list[str]:
         """The data sets with at least one figure, in the order of the thesis."""
-        return in_order(self._runs(experiment)["dataset"], CHAPTER.datasets)
+        return in_order(self.runs(experiment)["dataset"], CHAPTER.datasets)
 
     def generators(self, experiment: str, dataset: str) -> list[str]:
         """Generators with figures, ours last, without ``real``."""
-        found = in_order(self._runs(experiment, dataset)["generator"], CHAPTER.generators)
+        found = in_order(self.runs(experiment, dataset)["generator"], CHAPTER.generators)
         return [name for name in found if name != REAL]
 
     def variants(self, experiment: str) -> list[str]:
@@ -86,7 +87,7 @@ class Scores:
 
     def epsilons(self, experiment: str, dataset: str | None = None) -> list[float]:
         """Epsilons from off (infinite) to the smallest, of all generators but ``real``."""
-        part = self._runs(experiment, dataset)
+        part = self.runs(experiment, dataset)
         found = part.loc[part["generator"] != REAL, "epsilon"]
         return sorted(found.fillna(np.inf).unique(), reverse=True)
 
@@ -94,7 +95,7 @@ class Scores:
         self, experiment: str, dataset: str, generator: str, epsilon: float
     ) -> dict[str, str]:
         """What a generator claims and what its ledger proves."""
-        own = self._runs(experiment, dataset)
+        own = self.runs(experiment, dataset)
         own = own[(own["generator"] == generator) & (own["epsilon"].fillna(np.inf) == epsilon)]
         return {name: ", ".join(dict.fromkeys(own[name])) for name in ("claimed", "proved")}
 

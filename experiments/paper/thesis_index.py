@@ -7,7 +7,6 @@ test stands now and writes the table between two marks in README.md.
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -31,10 +30,12 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     test: tuple[str, ...]
 
 
-def definitions(files: Iterable[Path]) -> dict[str, list[str]]:
+def definitions(folders: Iterable[str], pattern: str) -> dict[str, list[str]]:
     """Every public class and function at the top of a module: its name, and where it stands."""
     found: dict[str, list[str]] = {}
-    for file in files:
+    for file in (file for folder in folders for file in sorted((ROOT / folder).rglob(pattern))):
+        if any(parent.is_symlink() for parent in file.parents):
+            continue
         place = file.relative_to(ROOT)
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
@@ -60,26 +61,16 @@ def resolved(name: str, known: dict[str, list[str]]) -> str:
 
 def table() -> str:
     """The table, from the index and the tree as it is."""
-    sources = [
-        file
-        for folder in CODE
-        for file in sorted((ROOT / folder).rglob("*.py"))
-        if not any(parent.is_symlink() for parent in file.parents)
-    ]
-    code, tests = definitions(sources), definitions(sorted((ROOT / "tests").rglob("test_*.py")))
+    code, tests = definitions(CODE, "*.py"), definitions(("tests",), "test_*.py")
     lines = ["| thesis | code | test |", "|---|---|---|"]
     for entry in msgspec.yaml.decode(INDEX.read_bytes(), type=list[Entry]):
-        names = [_dotted(resolved(name, code), name) for name in entry.code]
+        modules = [(resolved(name, code), name.rpartition("/")[2]) for name in entry.code]
+        names = [f"{file[:-3].replace('/', '.')}.{name}" for file, name in modules]
+        names = [n if n.startswith("copula_shirley.") else f"copula_shirley.{n}" for n in names]
         shown = [f"{resolved(name, tests)}::{name.rpartition('/')[2]}" for name in entry.test]
         cells = (", ".join(f"`{text}`" for text in part) for part in (names, shown))
         lines.append(f"| {entry.thesis} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _dotted(file: str, name: str) -> str:
-    module = file.removesuffix(".py").replace("/", ".")
-    outside = "" if module.startswith("copula_shirley.") else "copula_shirley."
-    return f"{outside}{module}.{name.rpartition('/')[2]}"
 
 
 def renewed(readme: str) -> str:
@@ -97,11 +88,7 @@ def main() -> None:
     text = renewed(readme.read_text(encoding="utf-8"))
     with atomic_path(readme) as partial:
         partial.write_text(text, encoding="utf-8")
-    print(f"{readme}: {text.count('::')} tests named")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except SettingError as error:
-        sys.exit(f"error: {error}")
+    main()

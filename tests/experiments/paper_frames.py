@@ -63,19 +63,17 @@ def all_metrics(base: float) -> dict[str, float]:
 
 def models(datasets: Sequence[str] = ("compas",), folds: Sequence[int] = (0, 1, 2)) -> list[Any]:
     """The experiment ``models`` with all generators at two epsilons, and ``real``."""
-    found = []
     names = ("COPULA-SHIRLEY", "PrivBayes", "DP-Copula", "DP-Histogram", "PrivateVine")
-    for dataset in datasets:
-        for i, name in enumerate(names):
-            for epsilon in (None, 0.1):
-                figures = all_metrics(0.1 * i + (0.0 if epsilon is None else 0.05))
-                found += lines(
-                    "models", name, figures, dataset=dataset, epsilon=epsilon, folds=folds
-                )
-        found += lines(
-            "models", "real", all_metrics(0.01), dataset=dataset, epsilon=None, folds=folds
+    bases = {(name, None): 0.1 * i for i, name in enumerate(names)} | {("real", None): 0.01}
+    bases |= {(name, 0.1): 0.1 * i + 0.05 for i, name in enumerate(names)}
+    return [
+        line
+        for dataset in datasets
+        for (name, epsilon), base in bases.items()
+        for line in lines(
+            "models", name, all_metrics(base), dataset=dataset, epsilon=epsilon, folds=folds
         )
-    return found
+    ]
 
 
 def ratios(values: dict[str, dict[str, float]], folds: Sequence[int] = (0, 1, 2)) -> list[Any]:

@@ -90,6 +90,10 @@ def test_a_frame_survives_csv(tmp_path: Path) -> None:
     again, rows = read(tmp_path / "results.csv")
     pd.testing.assert_frame_equal(frame, again, check_dtype=False, check_exact=True)
     assert rows.empty
+    some = pd.DataFrame({"generator": ["PrivateVine"] * 2, "epsilon": [1.0, np.nan]})
+    some[list("ABCDEF")] = 0.25
+    write(some, tmp_path / "scatter.csv")
+    pd.testing.assert_frame_equal(read(tmp_path / "results.csv")[1], some, check_dtype=False)
 
 
 def test_what_is_no_frame_is_refused() -> None:
