@@ -19,10 +19,9 @@ from copula_shirley.files.texts import is_text, shown
 LARGEST_YAML = 2**24
 #: Values of one YAML text, what an alias stands for counted each time; Python needs 100 bytes each.
 MOST_NODES = 2_000_000
-#: Whole numbers of YAML; larger ones cannot be printed nor become floats.
-LARGEST_NUMBER = 2**1000
-#: Letters of a number of YAML. Those of base 60 (1:00:00) take time by the square of their number.
-LONGEST_NUMBER = 1_000
+#: Letters of a number of YAML. Those of base 60 (1:00:00) take time by the square of their number,
+#: and whole numbers of 1,000 bits, 250 letters in base 16, can still be printed and become floats.
+LONGEST_NUMBER = 250
 NUMBER_TAGS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
@@ -62,6 +61,8 @@ class _Loader(Composer, _Events, SafeConstructor, Resolver):
             self._sizes[id(node)] = self._said - before
         if node is not None and len(node.value) > LONGEST_NUMBER and node.tag in NUMBER_TAGS:
             raise SchemaError(f"YAML holds a number of more than {LONGEST_NUMBER:,} letters")
+        if isinstance(node, yaml.ScalarNode) and not is_text(node.value):
+            raise SchemaError("YAML holds half of a character, which is no text")
         if self._said > MOST_NODES:
             raise SchemaError(f"YAML says more than {MOST_NODES:,} values")
         return node
@@ -87,9 +88,7 @@ def load_yaml(text: str) -> Any:
     if len(text) > LARGEST_YAML:
         raise SchemaError(f"YAML must have at most {LARGEST_YAML:,} letters")
     try:
-        value = yaml.load(text, Loader=_Loader)
-        _check_values(value)
-        return value
+        return yaml.load(text, Loader=_Loader)
     except SchemaError:
         raise
     except Exception as error:  # besides its own errors PyYAML passes on a dozen of Python's
@@ -97,19 +96,3 @@ def load_yaml(text: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f" near line {mark.line + 1}" if mark else ""
         raise SchemaError(f"not readable as YAML{where}") from None
-
-
-def _check_values(value: Any) -> None:
-    """Refuse values of YAML that no file and no error message can hold."""
-    waiting, seen = [value], set[int]()
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict | list | set | tuple):
-            if id(value) not in seen:
-                seen.add(id(value))
-                waiting.extend(value)
-                waiting.extend(value.values() if isinstance(value, dict) else ())
-        elif isinstance(value, str) and not is_text(value):
-            raise SchemaError("YAML holds half of a character, which is no text")
-        elif type(value) is int and abs(value) > LARGEST_NUMBER:
-            raise SchemaError("YAML holds a whole number of more than 1,000 bits")
