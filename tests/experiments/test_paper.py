@@ -108,21 +108,6 @@ def test_what_is_no_frame_is_refused() -> None:
 # -- coefficients and tables ----------------------------------------------------------
 
 
-def test_the_seven_coefficients_by_hand() -> None:
-    table = pd.DataFrame(
-        {
-            "A": [-3.0, -2.0, -1.0, 1.0, 2.0, 3.0],
-            "B": [1, 2, 3, 4, 5, 6],
-            "C": [6, 5, 4, 3, 2, 1],
-            "D": [2, 1, 3, 4, 5, 6],  # 1 - 6 * 2 / 210
-            "E": [5, 5, 5, 5, 5, 5],
-            "F": [1, 2, 3, 9, 8, 7],  # squares of rank differences: 4 + 0 + 4
-        }
-    )
-    expected = [1, -1, 1 - 12 / 210, 0, 1 - 6 * 8 / 210, 1, -1]
-    assert coefficients(table) == pytest.approx(expected)
-
-
 def test_the_made_set_is_the_thesis_reference() -> None:
     found = coefficients(load_dataset("made").table)
     # 5,000 rows: a coefficient near 0 has a standard error of .014, one of half the rows .02
