@@ -28,6 +28,8 @@ from copula_shirley.schema.schema import Schema
 
 #: Environment variable that names the folder with the user's data files.
 FOLDER_VARIABLE = "COPULA_SHIRLEY_DATA"
+#: Beside a checkout.
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "datasets"
 
 
 class DatasetError(ShirleyError):
@@ -185,16 +187,12 @@ def _find(name: str, entry: Entry, path: str | Path | None) -> Path:
 
 def _places(entry: Entry) -> list[Path]:
     """Where the file of a data set is looked for, in this order."""
-    places = [folder / str(entry.file) for folder in (data_folder(), _shared_folder())]
+    places = [folder / str(entry.file) for folder in (data_folder(), SHARED)]
     # inside an installed package, which is located without importing it
     spec = importlib.util.find_spec(entry.package) if entry.package else None
     if spec is not None and spec.origin is not None:
         places.append(Path(spec.origin).parent / entry.inside)
     return places
-
-
-def _shared_folder() -> Path:
-    return Path(__file__).resolve().parents[2] / "shared" / "datasets"
 
 
 def _read(file: Path, schema: Schema) -> pd.DataFrame:

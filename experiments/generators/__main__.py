@@ -13,11 +13,9 @@ from copula_shirley.experiments.generators import PeerError, find_peer, known_pe
 
 def main() -> None:
     """Print what is known, or where each environment is."""
-    names = sys.argv[1:]
-    if not names:
-        for name, peer in known_peers().items():
-            print(f"{name:<20} {peer.description}")
-    failed = False
+    names, failed = sys.argv[1:], False
+    for name, peer in known_peers().items() if not names else ():
+        print(f"{name:<20} {peer.description}")
     for name in known_peers() if names == ["all"] else names:
         try:
             print(f"{name}: {find_peer(name).prepare()}", flush=True)

@@ -35,10 +35,10 @@ from copula_shirley.thesis.generator import CopulaShirley
 MOST_ONE_HOT = 150
 
 
-def find_candidate(use: str) -> Local | Peer:
-    """The candidate of a name: installed generator, peer, ``adapter.py`` or ``module:Class``."""
+def find_candidate(use: str) -> Callable[..., Any] | Peer:
+    """What has a name: an installed generator, ``module:Class``, a peer, an ``adapter.py``."""
     if use in generators() or (":" in use and not use.endswith(".py")):
-        return Local(find_class(use))
+        return find_class(use)
     if use in known_peers() or use.endswith(".py"):
         return find_peer(use)
     names = ", ".join(sorted({*generators(), *known_peers()}))
@@ -47,7 +47,7 @@ def find_candidate(use: str) -> Local | Peer:
 
 def check_settings(run: Run) -> None:
     """Refuse a run whose generator cannot be had or lacks a setting, before anything runs."""
-    if isinstance(find_candidate(run.use), Local):
+    if not isinstance(find_candidate(run.use), Peer):
         classes.check_settings(run.use, dict(run.settings))
 
 
@@ -67,50 +67,48 @@ def code_of(use: str) -> str:
     return hashlib.sha256(content).hexdigest()[:16] if content else ""
 
 
-class Local:
-    """A generator in this process."""
+def synthesize(fold: Fold, run: Run) -> Synthesis:
+    """Fit and sample, timed apart."""
+    make = find_candidate(run.use)
+    if isinstance(make, Peer):
+        return make.synthesize(fold, run)
+    # a departure from our manners: many generators of the field draw from the global states,
+    # which are those of the fork server in every run
+    seed = int(run.rng("globals").integers(2**32))
+    random.seed(seed)
+    numpy.random.seed(seed)  # noqa: NPY002
+    generator = _made(make, fold, run)
+    train = fold.train.copy()  # whoever changes it must not change the scores
+    if not isinstance(generator, Generator) and fold.schema.person is not None:
+        train = train.drop(columns=fold.schema.person)  # whose row it is is no attribute
+    arguments = [fold.schema] if takes(generator.fit, "schema") else []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyWarning)  # the result says it
+        fit = Stage()
+        generator.fit(train, *arguments)
+        seconds, memory = fit.taken("fit"), {"fit": fit.memory()}
+    sample = Stage()
+    table = generator.sample(fold.rows)
+    seconds |= sample.taken("sample")
+    memory["sample"] = sample.memory()
+    ledger = getattr(generator, "ledger_", None)
+    if isinstance(ledger, Ledger) and type(generator).__module__.startswith("copula_shirley."):
+        privacy = of_ledger(ledger)
+    else:  # a ledger that somebody else wrote proves nothing to us
+        privacy = by_its_word(run, takes(make, "epsilon"))
+    return Synthesis(table, seconds, memory, privacy)
 
-    def __init__(self, make: Callable[..., Any]) -> None:
-        self.make = make
 
-    def synthesize(self, fold: Fold, run: Run) -> Synthesis:
-        """Fit and sample, timed apart."""
-        # a departure from our manners: many generators of the field draw from the global states,
-        # which are those of the fork server in every run
-        seed = int(run.rng("globals").integers(2**32))
-        random.seed(seed)
-        numpy.random.seed(seed)  # noqa: NPY002
-        generator = self._made(fold, run)
-        train = fold.train.copy()  # whoever changes it must not change the scores
-        if not isinstance(generator, Generator) and fold.schema.person is not None:
-            train = train.drop(columns=fold.schema.person)  # whose row it is is no attribute
-        arguments = [fold.schema] if takes(generator.fit, "schema") else []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyWarning)  # the result says it
-            fit = Stage()
-            generator.fit(train, *arguments)
-            seconds, memory = fit.taken("fit"), {"fit": fit.memory()}
-        sample = Stage()
-        table = generator.sample(fold.rows)
-        seconds |= sample.taken("sample")
-        memory["sample"] = sample.memory()
-        ledger = getattr(generator, "ledger_", None)
-        if isinstance(ledger, Ledger) and type(generator).__module__.startswith("copula_shirley."):
-            privacy = of_ledger(ledger)
-        else:  # a ledger that somebody else wrote proves nothing to us
-            privacy = by_its_word(run, takes(self.make, "epsilon"))
-        return Synthesis(table, seconds, memory, privacy)
-
-    def _made(self, fold: Fold, run: Run) -> Any:
-        """The generator with the settings of a run, and what else its constructor asks for."""
-        settings = resolved(run, fold)
-        if self.make is CopulaShirley:
-            check_one_hot(settings, fold.schema)
-        offered: dict[str, Any] = {"epsilon": run.epsilon, "threads": run.threads}
-        if not settings.keys() & {"random_state", "seed"}:
-            name = "random_state" if takes(self.make, "random_state") else "seed"
-            offered[name] = int(run.rng("fit").integers(2**31))
-        return self.make(**{k: v for k, v in offered.items() if takes(self.make, k)} | settings)
+def _made(make: Callable[..., Any], fold: Fold, run: Run) -> Any:
+    """A generator with the settings of a run, and what else its constructor asks for."""
+    settings = resolved(run, fold)
+    if make is CopulaShirley:
+        check_one_hot(settings, fold.schema)
+    offered: dict[str, Any] = {"epsilon": run.epsilon, "threads": run.threads}
+    if not settings.keys() & {"random_state", "seed"}:
+        name = "random_state" if takes(make, "random_state") else "seed"
+        offered[name] = int(run.rng("fit").integers(2**31))
+    return make(**{name: value for name, value in offered.items() if takes(make, name)} | settings)
 
 
 def check_one_hot(settings: Mapping[str, Any], schema: Schema) -> None:
@@ -127,11 +125,11 @@ def check_one_hot(settings: Mapping[str, Any], schema: Schema) -> None:
 
 def of_ledger(ledger: Ledger) -> dict[str, Any]:
     """What a ledger says, in words."""
-    proved = ledger.proved
+    head, spends = ledger.spends_table()
     return {
         "claimed": str(ledger.claimed or "nothing"),
-        "proved": "nothing" if proved is None else str(proved),
+        "proved": str(ledger.proved or "nothing"),
         "summary": [list(line) for line in ledger.summary()],
-        "spends": [list(ledger.spends_table()[0]), *map(list, ledger.spends_table()[1])],
+        "spends": [list(head), *map(list, spends)],
         "unprotected": [list(line) for line in ledger.grouped_unprotected()],
     }
