@@ -33,10 +33,6 @@ class Listed(Kind):
     stored = "category"
 
     @property
-    def ends(self) -> tuple[Any, Any]:
-        return self.categories[0], self.categories[-1]
-
-    @property
     def words(self) -> str:
         listed = self.categories
         return ", ".join(map(repr, listed[:12])) + (", ..." if len(listed) > 12 else "")
@@ -46,10 +42,8 @@ class Listed(Kind):
         return np.where(found < 0, MISSING, found)
 
     def values(self, known: FloatArray, missing: NDArray[np.bool_], dtype: str | None) -> pd.Series:
-        listed = np.array(self.categories, dtype=object)
-        values = pd.Series(listed[known.astype(int)], dtype=object)
-        values[missing] = None
-        return values
+        listed = np.array(self.categories, dtype=object)[known.astype(int)]
+        return pd.Series(np.where(missing, None, listed), dtype=object)
 
     def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
         size = len(self.categories)

@@ -28,8 +28,8 @@ class Condition:
 def conditions(given: Mapping[str, Any], schema: Schema) -> dict[str, Condition]:
     """Conditions as numbers and cells of the declared domain.
 
-    A value is one value; a pair (low, high) an interval of an ordered column, both ends
-    included; None is a missing value.
+    A pair (low, high) is an interval of an ordered column, both ends included; None is a missing
+    value, or an open end.
 
     Examples
     --------
@@ -81,17 +81,16 @@ def _from_text(column: Column, text: str) -> Any:
 
 
 def _condition(column: Column, value: Any) -> Condition:
-    ends, domain = [value, value], column.domain
-    if isinstance(value, tuple | list):
-        if not column.is_ordered:
-            raise _error(column, value, "must be one category: an interval needs an order")
-        if len(value) != 2:
-            raise _error(column, value, "must be a value or a pair (low, high)")
-        # an end that is left open is the declared bound
-        ends = [
-            bound if end is None else end for end, bound in zip(value, domain.ends, strict=True)
-        ]
-    low, high = (_number(column, value, end) for end in ends)
+    domain = column.domain
+    if not isinstance(value, tuple | list):
+        low = high = _number(column, value, value)
+    elif not column.is_ordered:
+        raise _error(column, value, "must be one category: an interval needs an order")
+    elif len(value) != 2:
+        raise _error(column, value, "must be a value or a pair (low, high)")
+    else:  # an end that is left open is the declared bound
+        bounds = zip(value, domain.number_range, strict=True)
+        low, high = (b if end is None else _number(column, value, end) for end, b in bounds)
     if low > high:
         raise _error(column, value, "must have its lower end first")
     step = domain.step_size

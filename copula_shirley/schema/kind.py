@@ -99,11 +99,6 @@ class Kind:
         return self.column.categories
 
     @property
-    def ends(self) -> tuple[Any, Any]:
-        """The first and the last value."""
-        return self.column.minimum, self.column.maximum
-
-    @property
     def words(self) -> str:
         """The declared domain in an error message."""
         return f"{self.column.minimum} to {self.column.maximum}"

@@ -290,16 +290,15 @@ def test_the_dtype_that_a_row_changes_changes_no_value(typed: pd.Series) -> None
             assert records_of(more, column)[:-1] == alone
 
 
-@pytest.mark.parametrize("typed", TYPED, ids=lambda s: str(s.dtype))
+@pytest.mark.parametrize("typed", TYPED[:-1], ids=lambda s: str(s.dtype))
 @pytest.mark.parametrize("column", CLIPPED, ids=str)
 def test_a_clipped_row_changes_no_other(column: Column, typed: pd.Series) -> None:
     """A cast back to categories made missing values of all that only read like a category."""
     schema, numbers = Schema((column,)), []
-    if column.is_listed or typed.dtype.kind != "M":
-        for rows in (typed, typed.iloc[:-1]):
-            table = schema.validate(pd.DataFrame({"x": rows}), on_unknown="clip")
-            numbers.append(column.domain.to_numbers(table["x"]))
-        assert numbers[0][:-1].tolist() == numbers[1].tolist()
+    for rows in (typed, typed.iloc[:-1]):
+        table = schema.validate(pd.DataFrame({"x": rows}), on_unknown="clip")
+        numbers.append(column.domain.to_numbers(table["x"]))
+    assert numbers[0][:-1].tolist() == numbers[1].tolist()
 
 
 def test_dates_are_read_by_their_format_and_never_guessed() -> None:

@@ -39,7 +39,7 @@ class Generator:
         self.listed = {name: listed(about, bins) for name, about in domain.items()}
         for name, about in domain.items():
             if not about["is_listed"] and not about["is_number"]:
-                raise ValueError(f"column {name!r}: dates are not supported by this adapter")
+                raise ValueError(f"column {name!r}: this adapter supports no {about['kind']}")
         self.description: dict[str, Any] = {}
 
     def fit(self, table: pd.DataFrame) -> None:
