@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar
 
@@ -37,38 +38,30 @@ class Timed(Kind):
     origin: ClassVar[Any]
     grains = tuple(pd.Timedelta(step) / DAY for step in MEASURED_STEPS[:-1])
 
-    # -- what a subclass says -------------------------------------------------------
-
-    @property
-    def example(self) -> str:
-        """A bound, in messages."""
-        raise NotImplementedError
-
     @classmethod
     def value_of(cls, value: Any, text_format: str | None) -> Any:
         """One value as a numpy scalar of ``dtype``; NaT if it is none."""
         raise NotImplementedError
 
-    def bound_of(self, value: Any) -> Any:
-        """A bound as pandas' scalar; NaT if it is none."""
+    def bound_of(self, value: Any) -> tuple[Any, str]:
+        """A bound as pandas' scalar, NaT if it is none; and what it must be."""
         raise NotImplementedError
 
     # -- the description ------------------------------------------------------------
 
     def bound(self, field: str, value: Any) -> Any:
-        bound = self.bound_of(value)
+        bound, example = self.bound_of(value)
         if pd.isna(bound):
-            raise self.column.error(field, value, f"must be {self.example}")
+            raise self.column.error(field, value, f"must be {example}")
         return bound
 
     def normalise(self) -> dict[str, Any]:
         found, resolution = super().normalise(), self.column.resolution
         if isinstance(resolution, dt.timedelta):
             resolution = str(pd.Timedelta(resolution))
-        try:
+        fits = False
+        with suppress(ValueError, TypeError):
             fits = isinstance(resolution, str | None) and self.step >= MICROSECOND
-        except (ValueError, TypeError):
-            fits = False
         if not fits:
             raise self.column.error("resolution", resolution, 'must be a duration such as "1D"')
         return {**found, "resolution": resolution}
@@ -152,9 +145,9 @@ class Timed(Kind):
     def read_end(self, value: Any) -> pd.Series:
         if not isinstance(value, str):
             return super().read_end(value)
-        end = self.bound_of(value)
+        end, example = self.bound_of(value)
         if pd.isna(end):
-            raise ValueError(f"must be {self.example}")
+            raise ValueError(f"must be {example}")
         return pd.Series([end])
 
     # -- cells ----------------------------------------------------------------------
@@ -205,11 +198,6 @@ class Datetime(Timed):
     def what(self) -> str:
         return f"of the format {self.column.format!r}" if self.column.format else "a date"
 
-    @property
-    def example(self) -> str:
-        how = f" or as in {self.column.format}" if self.column.format else ""
-        return f"a date or a time such as 2022-02-05{how}"
-
     def normalise(self) -> dict[str, Any]:
         if self.column.format is not None and "%" not in str(self.column.format):
             raise self.column.error("format", self.column.format, "must be such as %d.%m.%Y")
@@ -219,10 +207,13 @@ class Datetime(Timed):
     def value_of(cls, value: Any, text_format: str | None) -> Any:
         return moment_of(value, text_format)
 
-    def bound_of(self, value: Any) -> Any:
+    def bound_of(self, value: Any) -> tuple[Any, str]:
         """ISO 8601, else by the format: without one 05.02.2022 is no date."""
         moment, how = moment_of(value, None), self.column.format
-        return pd.Timestamp(moment_of(value, how) if np.isnat(moment) and how else moment)
+        if how and np.isnat(moment):
+            moment = moment_of(value, how)
+        example = "a date or a time such as 2022-02-05" + (f" or as in {how}" if how else "")
+        return pd.Timestamp(moment), example
 
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:

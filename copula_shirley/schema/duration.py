@@ -81,7 +81,6 @@ class Duration(Timed):
     private_storage = "timedelta64[ns]"
     types = (dt.timedelta,)
     what = "a duration such as 1:30:00, P1DT2H or 1h"
-    example = f"{what}, in quotes where it has colons, within {FARTHEST:,} days"
 
     @classmethod
     def value_of(cls, value: Any, text_format: str | None) -> Any:
@@ -91,9 +90,10 @@ class Duration(Timed):
             value = pd.Timedelta(value).to_timedelta64()
         return value.astype(cls.dtype) if isinstance(value, np.timedelta64) else NONE
 
-    def bound_of(self, value: Any) -> Any:
+    def bound_of(self, value: Any) -> tuple[Any, str]:
         bound = self.value_of(value, None)
-        return pd.Timedelta(bound) if abs(bound) <= np.timedelta64(FARTHEST, "D") else pd.NaT
+        known = pd.Timedelta(bound) if abs(bound) <= np.timedelta64(FARTHEST, "D") else pd.NaT
+        return known, f"{self.what}, in quotes where it has colons, within {FARTHEST:,} days"
 
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:

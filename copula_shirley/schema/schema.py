@@ -355,7 +355,6 @@ class Schema:
 
     @classmethod
     def from_yaml(cls, text: str) -> Schema:
-        """Read a schema from YAML text."""
         return cls.from_dict(load_yaml(text))
 
     @classmethod

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -123,9 +124,10 @@ def label_of(value: Any) -> Any:
 
 def is_number(value: Any) -> bool:
     """Whether a value is a finite number; truth values are none."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return False
-    return isinstance(value, int) or math.isfinite(value)
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return (
+        number and not isinstance(value, bool) and (isinstance(value, int) or math.isfinite(value))
+    )
 
 
 def scalar(value: Any) -> Any:
@@ -160,11 +162,9 @@ def as_floats(series: pd.Series) -> NDArray[np.float64]:
     if dtype.kind in "mMc" or pd.api.types.is_datetime64_any_dtype(dtype):
         return np.full(len(series), np.nan)
     values = series.to_numpy(dtype=object)
-    try:
+    with suppress(OverflowError):
         if set(map(type, values)) <= SIMPLE:
             return values.astype(float)
-    except OverflowError:
-        pass
     return np.fromiter(map(number_of, values), dtype=float, count=len(values))
 
 

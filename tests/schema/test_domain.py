@@ -178,26 +178,21 @@ def test_dates_as_pandas_categories(how: str | None) -> None:
 
 # -- guesses for a draft ---------------------------------------------------------------
 
-
-@pytest.mark.parametrize(
-    ("texts_", "found"),
-    [
-        (["2020-01-31", "1999-12-01"], "%Y-%m-%d"),
-        (["2020/01/31"], "%Y/%m/%d"),
-        (["2020-01-31 23:59:59"], "%Y-%m-%d %H:%M:%S"),
-        (["2020-01-31T23:59:59"], "%Y-%m-%dT%H:%M:%S"),
-        *((texts_, None) for texts_ in (["2020-01-31", "2020-02-31"], ["never"], ["31.01.2020"])),
-    ],
-)
-def test_the_format_of_dates_is_guessed(texts_: list[str], found: str | None) -> None:
-    assert Datetime.format_of(pd.Series(texts_)) == found
+FORMATS: dict[str | None, list[list[str]]] = {
+    "%Y-%m-%d": [["2020-01-31", "1999-12-01"]],
+    "%Y/%m/%d": [["2020/01/31"]],
+    "%Y-%m-%d %H:%M:%S": [["2020-01-31 23:59:59"]],
+    "%Y-%m-%dT%H:%M:%S": [["2020-01-31T23:59:59"]],
+    None: [["2020-01-31", "2020-02-31"], ["never"], ["31.01.2020"]],
+}
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_the_step_of_dates_is_guessed(step: str) -> None:
-    first = pd.Timestamp("2020-01-01")
-    moments_ = pd.Series([first, first + 7 * pd.Timedelta(step), first + 9 * pd.Timedelta(step)])
-    assert Datetime.drafted(moments_)["resolution"] == step
+def test_the_format_and_the_step_of_dates_are_guessed() -> None:
+    for how, columns in FORMATS.items():
+        assert {Datetime.format_of(pd.Series(texts)) for texts in columns} == {how}
+    for step in map(pd.Timedelta, STEPS):
+        moments = pd.Timestamp("2020-01-01") + pd.Series([0 * step, 7 * step, 9 * step])
+        assert pd.Timedelta(Datetime.drafted(moments)["resolution"]) == step
 
 
 # -- cells, by hand --------------------------------------------------------------------

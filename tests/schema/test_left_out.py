@@ -97,20 +97,16 @@ def test_the_card_tells_sizes_sources_and_what_was_left_out(tmp_path: Path) -> N
     assert card["left_out"][1] == {
         "name": "no", "reason": "numbers of records", "replace": "id", "provenance": "declared",
     }  # fmt: skip
+    known = [replace(c, provenance="declared", source="book") for c in Schema.draft(rows())]
+    drafted = find_generator("dp-histogram")(1.0).fit(rows(), Schema(tuple(known))).card()
+    assert all(c["as_drafted"] for c in drafted["columns"])
+    assert "book (the values are exactly those that a draft read off" in drafted.to_html()
     page = card.to_html()
     for text in ("census 2019, p. 4", "source not stated", "ward rules", "e-mail addresses"):
         assert text in page, text
     assert "consecutive numbers, from no row" in page and "secret" not in page
     model.save(tmp_path / "m")
     assert load(tmp_path / "m").card() == card
-
-
-def test_declared_values_of_a_draft_are_told() -> None:
-    made = rows()
-    known = [replace(c, provenance="declared", source="book") for c in Schema.draft(made)]
-    card = find_generator("dp-histogram")(1.0).fit(made, Schema(tuple(known))).card()
-    assert all(c["as_drafted"] for c in card["columns"])
-    assert "book (the values are exactly those that a draft read off the rows)" in card.to_html()
 
 
 def test_a_list_as_long_as_the_table_is_warned_of() -> None:

@@ -347,6 +347,9 @@ BAD_COLUMNS: list[tuple[dict[str, Any], str]] = [
     ({"kind": "duration", "minimum": "0s", "maximum": "1000000 days"}, "within 106,000 days"),
     ({"kind": "duration", "minimum": "2h", "maximum": "1h"}, "must not exceed maximum"),
     ({"kind": "duration", "format": "%H"}, "does not apply to kind duration"),
+    ({"kind": "boolean", "source": 3}, r"source \(3\) must be a printable text"),
+    ({"kind": "boolean", "source": "a\nb"}, "must be a printable text"),
+    ({"kind": "boolean", "source": "x" * 201}, "at most 200 letters"),
     ({"minimum": 0}, "kind is missing"),
     ({"kind": "integer", "cells": 7, "provenance": "private"}, r"cells \(7\) must be left out"),
 ]
@@ -620,14 +623,6 @@ def test_yaml_reads_the_same_without_libyaml(monkeypatch: pytest.MonkeyPatch) ->
 
 
 # -- where a domain is known from --------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("source", "rule"), [(3, "printable"), ("a\nb", "printable"), ("x" * 201, "at most 200")]
-)
-def test_a_source_is_a_short_text(source: Any, rule: str) -> None:
-    with pytest.raises(SchemaError, match=f"^column 'age': source .*{rule}"):
-        Column("age", "integer", minimum=0, maximum=9, source=source)
 
 
 DRAFTS = {
