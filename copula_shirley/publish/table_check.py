@@ -88,24 +88,18 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
     else:
         verdict.note(columns)
     pilot = {c.name: c.domain.to_numbers(first[c.name]) for c in model.schema_}
-    faults = [text for column in schema for text in _outside(column, table[column.name])]
-    faults += [text for name in schema.ids for text in _other_ids(name, table[name])]
-    numbers: dict[str, FloatArray] = {}
-    for column, own in zip(model.schema_, schema, strict=True) if not faults else ():
-        numbers[column.name] = own.domain.to_numbers(table[own.name])
-        finer = _finer(column, numbers[column.name]).sum()
-        # whoever draws numbers finer than the resolution does so in the sample, too
-        if finer and not _finer(column, pilot[column.name]).any():
-            faults.append(
-                f"column {column.name!r}: {finer:,} values are finer than the resolution "
-                f"{column.resolution}"
-            )
+    numbers, faults = _numbers(table, schema, model, pilot)
     verdict.note("every value lies in the model's domain", faults)
     if faults:
         return
+    unmet = {
+        name: ((numbers[name] < wish.low) | (numbers[name] > wish.high)).sum()
+        for name, wish in conditions(wanted, model.schema_).items()
+    }
     if wanted:
-        met = "every row fulfils the condition of the card"
-        verdict.note(met, _unmet(wanted, model.schema_, numbers))
+        text = "column {!r}: {:,} rows do not fulfil the condition of the card"
+        faults = [text.format(name, rows) for name, rows in unmet.items() if rows]
+        verdict.note("every row fulfils the condition of the card", faults)
     _compare_margins(model, pilot, numbers, wanted, verdict)
 
 
@@ -183,19 +177,33 @@ def _metadata(file: Path | io.BytesIO, schema: pa.Schema) -> dict[str, Any]:
     return {"file": of_file, "fields": of_fields, "pandas": pandas, "columns": columns}
 
 
-def _outside(column: Column, series: pd.Series) -> list[str]:
-    try:
-        column.domain.check(series)
-    except SchemaError as error:
-        return [f"{error} ({column.domain.outside(series).sum():,} rows)"]
-    return []
-
-
-def _other_ids(name: str, series: pd.Series) -> list[str]:
-    numbers = as_floats(series)
-    if np.array_equal(numbers, np.arange(1, len(numbers) + 1)):
-        return []
-    return [f"column {name!r} must hold the numbers 1, 2, 3, ... that are generated for it"]
+def _numbers(
+    table: pd.DataFrame, schema: Schema, model: Generator, pilot: dict[str, FloatArray]
+) -> tuple[dict[str, FloatArray], list[str]]:
+    """The numbers of a table, and what no row of the model holds."""
+    numbers: dict[str, FloatArray] = {}
+    faults = []
+    for column, own in zip(model.schema_, schema, strict=True):
+        series = table[own.name]
+        try:
+            own.domain.check(series)
+        except SchemaError as error:
+            faults.append(f"{error} ({own.domain.outside(series).sum():,} rows)")
+            continue
+        numbers[column.name] = own.domain.to_numbers(series)
+        finer = _finer(column, numbers[column.name]).sum()
+        # whoever draws numbers finer than the resolution does so in the sample, too
+        if finer and not _finer(column, pilot[column.name]).any():
+            faults.append(
+                f"column {column.name!r}: {finer:,} values are finer than the resolution "
+                f"{column.resolution}"
+            )
+    faults += [
+        f"column {name!r} must hold the numbers 1, 2, 3, ... that are generated for it"
+        for name in schema.ids
+        if not np.array_equal(as_floats(table[name]), np.arange(1, len(table) + 1))
+    ]
+    return numbers, faults
 
 
 def _finer(column: Column, numbers: FloatArray) -> NDArray[np.bool_]:
@@ -204,9 +212,6 @@ def _finer(column: Column, numbers: FloatArray) -> NDArray[np.bool_]:
     rounded = np.where(np.isneginf(numbers), 0.0, column.domain.round(numbers))
     step = column.domain.step_size
     return np.asarray(np.abs(known - rounded) > SLACK * np.maximum(step, np.abs(known)))
-
-
-# -- conditions --------------------------------------------------------------------
 
 
 def _condition(given: str | None, schema: Schema) -> dict[str, Any]:
@@ -218,17 +223,6 @@ def _condition(given: str | None, schema: Schema) -> dict[str, Any]:
         else:
             texts.append(part)
     return given_from_texts(texts, schema)
-
-
-def _unmet(wanted: dict[str, Any], schema: Schema, numbers: dict[str, FloatArray]) -> list[str]:
-    found = []
-    for name, condition in conditions(wanted, schema).items():
-        unmet = (numbers[name] < condition.low) | (numbers[name] > condition.high)
-        if unmet.any():
-            found.append(
-                f"column {name!r}: {unmet.sum():,} rows do not fulfil the condition of the card"
-            )
-    return found
 
 
 # -- margins -----------------------------------------------------------------------
@@ -274,7 +268,15 @@ def _compare_margins(
     }
     chance, faults = math.log(SUSPICION / len(compared)), []
     for about, parts in compared:
-        mine, *theirs = _counts(about, [groups[name, parts] for name in about], [own, *samples])
+        maps = {name: groups[name, parts] for name in about}
+        shape = [int(group.max()) + 1 for group in maps.values()]
+        mine, *theirs = (
+            np.bincount(
+                np.ravel_multi_index([g[codes[name]] for name, g in maps.items()], shape),
+                minlength=math.prod(shape),
+            ).astype(float)
+            for codes in (own, *samples)
+        )
         if log_chance(mine, theirs) < chance:
             kind = "margin" if len(about) == 1 else "pair"
             faults.append(f"the {kind} of {' and '.join(map(repr, about))} is not the model's")
@@ -294,18 +296,6 @@ def _compare_margins(
         f"{least:.1%} of them to be found (a true table is suspected with a chance of at most "
         f"{SUSPICION:g})"
     )
-
-
-def _counts(
-    names: Sequence[str], groups: Sequence[NDArray[np.intp]], tables: Sequence[Codes]
-) -> list[FloatArray]:
-    """Rows of each table in each joint group of some columns."""
-    shape = [int(group.max()) + 1 for group in groups]
-    cells = [
-        np.ravel_multi_index([g[codes[n]] for n, g in zip(names, groups, strict=True)], shape)
-        for codes in tables
-    ]
-    return [np.bincount(cell, minlength=math.prod(shape)).astype(float) for cell in cells]
 
 
 def _groups(codes: NDArray[np.intp], size: int, ordered: bool, parts: int) -> NDArray[np.intp]:
