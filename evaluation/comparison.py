@@ -167,7 +167,16 @@ def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool = Tr
                 column.domain.check(table[column.name])
             except SchemaError as error:
                 raise SchemaError(f"{role}: {error}") from None
-        numbers[column.name], outside[column.name] = _loose_numbers(role, column, table)
+        series, domain = table[column.name], column.domain
+        if domain.unreadable(series).any():
+            rule = f"must hold {domain.plural}; a value is none"
+            raise SchemaError(f"{role}: column {column.name!r} {rule}")
+        values, wrong = domain.to_numbers(series), domain.outside(series)
+        if column.is_listed:
+            values = np.where(wrong & ~series.isna().to_numpy(), len(domain.categories), values)
+        else:
+            values = np.where(np.isneginf(values), values, values.clip(-FARTHEST, FARTHEST))
+        numbers[column.name], outside[column.name] = values, wrong
     people, whose = None, np.zeros(len(table), dtype=np.intp)
     if schema.person in table.columns:
         if strict and table[schema.person].isna().any():
@@ -192,21 +201,6 @@ def together(*tables: Rows) -> dict[str, FloatArray]:
 def with_nan(numbers: FloatArray) -> FloatArray:
     """Missing values as NaN."""
     return np.where(np.isneginf(numbers), np.nan, numbers)
-
-
-def _loose_numbers(
-    role: str, column: Column, table: pd.DataFrame
-) -> tuple[FloatArray, NDArray[np.bool_]]:
-    series, domain = table[column.name], column.domain
-    if domain.unreadable(series).any():
-        rule = f"must hold {domain.plural}; a value is none"
-        raise SchemaError(f"{role}: column {column.name!r} {rule}")
-    numbers, outside = domain.to_numbers(series), domain.outside(series)
-    if column.is_listed:
-        unknown = outside & ~series.isna().to_numpy()
-        return np.where(unknown, len(domain.categories), numbers), outside
-    missing = np.isneginf(numbers)
-    return np.where(missing, numbers, numbers.clip(-FARTHEST, FARTHEST)), outside
 
 
 def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:

@@ -38,17 +38,22 @@ def pair(*names: str) -> str:
     return " | ".join(repr(name) if "|" in name else name for name in names)
 
 
-def rate(successes: int, trials: int) -> dict[str, Any]:
-    """A share with its 95 % Wilson interval.
+def rates(hits: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, Any]]:
+    """The share of successes of each attack that was tried, with its 95 % Wilson interval.
 
     Examples
     --------
-    >>> rate(5, 10)["rate"], [round(end, 3) for end in rate(5, 10)["interval"]]
-    (0.5, [0.237, 0.763])
+    >>> found = rates({"train": np.repeat([True, False], 5), "nobody": np.array([])})
+    >>> found["train"]["rate"], [round(end, 3) for end in found["train"]["interval"]], len(found)
+    (0.5, [0.237, 0.763], 1)
     """
-    interval = binomtest(successes, trials).proportion_ci(method="wilson")
-    ends = float(interval.low), float(interval.high)
-    return {"rate": successes / trials, "interval": ends, "trials": trials}
+    found = {}
+    for who, own in hits.items():
+        if trials := len(own):
+            interval = binomtest(int(own.sum()), trials).proportion_ci(method="wilson")
+            ends = float(interval.low), float(interval.high)
+            found[who] = {"rate": int(own.sum()) / trials, "interval": ends, "trials": trials}
+    return found
 
 
 def advantage_interval(

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copula_shirley.evaluation.comparison import Comparison, Rows, declared_range
-from copula_shirley.evaluation.result import Result, advantage_interval, rate
+from copula_shirley.evaluation.result import Result, advantage_interval, rates
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column
 
@@ -50,9 +50,9 @@ def attribute_inference(c: Comparison) -> Result:
     }
     columns: dict[str, Any] = {}
     for i, secret in enumerate(secrets):
-        rates = {who: rate(int(hits[:, i].sum()), len(hits)) for who, hits in right.items()}
-        gain, interval = advantage_interval(right["train"][:, i], right["control"][:, i])
-        columns[secret] = {**rates, "advantage": gain, "interval": interval}
+        hits = {who: found[:, i] for who, found in right.items()}
+        gain, interval = advantage_interval(hits["train"], hits["control"])
+        columns[secret] = {**rates(hits), "advantage": gain, "interval": interval}
     overall = {who: hits.mean(axis=1) for who, hits in right.items()}
     gain, interval = advantage_interval(overall["train"], overall["control"])
     means = {who: float(hits.mean()) for who, hits in overall.items()}

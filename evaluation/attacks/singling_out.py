@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from copula_shirley.evaluation.comparison import Comparison, Rows
-from copula_shirley.evaluation.result import Result, advantage_interval, rate
+from copula_shirley.evaluation.result import Result, advantage_interval, rates
 from copula_shirley.schema.domain import FloatArray
 
 ATTEMPTS = 1000
@@ -30,8 +30,6 @@ ATTEMPTS = 1000
 DEALS = 200
 #: Out of more people than these, exactly one in a half of them is next to impossible.
 MOST_FITTING = 20
-
-
 #: Conditions (column, relation, number) that all must hold.
 Predicate = tuple[tuple[str, str, float], ...]
 
@@ -64,10 +62,9 @@ def singling_out(c: Comparison) -> Result:
         "control": _hits(predicates, strangers),
         "baseline": _hits(own, people),
     }
-    rates = {who: rate(int(found.sum()), len(found)) for who, found in hits.items() if len(found)}
     spread = _spread_by_chance(predicates, people, strangers, rng)
     gain, interval = advantage_interval(hits["train"], hits["control"], spread)
-    detail = {"interval": interval, "predicates": len(predicates), **rates}
+    detail = {"interval": interval, "predicates": len(predicates), **rates(hits)}
     return Result(gain, {**detail, **c.note_on_people})
 
 

@@ -21,6 +21,7 @@ from copula_shirley.experiments.paper.gather import gather, known, narrowed, rea
 from copula_shirley.experiments.run.runner import all_skipped, exit_code
 from copula_shirley.experiments.run.store import Store
 from copula_shirley.experiments.specs import Grid, Size
+from copula_shirley.settings import check_one_of
 
 
 def reproduce(
@@ -106,10 +107,8 @@ def grid_of(name: str, size: Size, datasets: Sequence[str], profile: Profile | N
 
 def known_datasets(names: Sequence[str]) -> list[str]:
     """Names of data sets, or an error that says which there are."""
-    there = [name for name in list_datasets() if name != "made"]
     for name in names:
-        if name not in there:
-            raise SettingError(f"dataset ({name!r}) must be one of {', '.join(sorted(there))}")
+        check_one_of("dataset", name, sorted({*list_datasets()} - {"made"}))
     return list(dict.fromkeys(names))
 
 

@@ -154,7 +154,7 @@ def pairs(place: Place) -> Iterator[pd.DataFrame]:
     if claim.epsilons == "ends":
         yield from _ends(place)
         return
-    in_turn = zip(claim.who, claim.than, strict=False)
+    in_turn = zip(claim.who, claim.than, strict=True)
     each = product(_whom(place, claim.who), _whom(place, claim.than))
     yield from map(place.means, in_turn if claim.in_turn else each)
 

@@ -21,7 +21,8 @@ from copula_shirley.experiments.paper.coefficients import (
 )
 from copula_shirley.experiments.paper.scores import Scores, prepared
 from copula_shirley.experiments.run.store import Row, Store, tidy
-from copula_shirley.files.model_file import atomic_path
+from copula_shirley.files.atomic import atomic_path
+from copula_shirley.settings import check_one_of
 
 #: Beside ``reproduction.md``: all figures as one tidy table, and rows for the scatter plots.
 RESULTS, SCATTER = "results.csv", "scatter.csv"
@@ -48,13 +49,7 @@ def gather(
 
 
 def read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The frame of an earlier reproduction, and the rows beside it if they are there.
-
-    Raises
-    ------
-    SettingError
-        If the file cannot be read or is no tidy frame.
-    """
+    """The frame of an earlier reproduction, and the rows beside it if they are there."""
     frame, beside = prepared(_csv(path)), path.parent / SCATTER
     if not beside.is_file():
         return frame, pd.DataFrame(columns=[*SCATTER_AXES, *NAMES])
@@ -116,15 +111,7 @@ def write(content: pd.DataFrame | str, path: Path) -> None:
 
 
 def known(names: list[str]) -> list[str]:
-    """The named experiments in the order of the chapter; all of them if none is named.
-
-    Raises
-    ------
-    SettingError
-        If there is no experiment of that name.
-    """
-    there = CHAPTER.experiments
+    """The named experiments in the order of the chapter; all of them if none is named."""
     for name in names:
-        if name not in there:
-            raise SettingError(f"experiment ({name!r}) must be one of {', '.join(there)}")
-    return [name for name in there if not names or name in names]
+        check_one_of("experiment", name, list(CHAPTER.experiments))
+    return [name for name in CHAPTER.experiments if not names or name in names]

@@ -31,13 +31,7 @@ def prepared(
     numbers: Sequence[str] = NUMBERS,
     what: str = "figures",
 ) -> pd.DataFrame:
-    """The frame with texts and numbers where they belong, also after a trip through CSV.
-
-    Raises
-    ------
-    SettingError
-        If a column is lacking.
-    """
+    """The frame with texts and numbers where they belong, also after a trip through CSV."""
     lacking = [name for name in (*texts, *numbers) if name not in frame.columns]
     if lacking:
         raise SettingError(f"{what} must have the columns of a tidy frame; {lacking} are lacking")

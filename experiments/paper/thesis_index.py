@@ -44,13 +44,7 @@ def definitions(folders: Iterable[str], pattern: str) -> dict[str, list[str]]:
 
 
 def resolved(name: str, known: dict[str, list[str]]) -> str:
-    """The one file that defines a name; a path before it (``thesis/Margin``) tells several apart.
-
-    Raises
-    ------
-    SettingError
-        If no file, or more than one, defines it.
-    """
+    """The one file that defines a name, which may have a path before it (``thesis/Margin``)."""
     where, _, last = name.rpartition("/")
     files = [file for file in known.get(last, []) if where in file]
     if len(files) != 1:
