@@ -46,6 +46,8 @@ PANELS = {
         "reproduce": ("experiments.cli.reproduce:reproduce", "The thesis' figures again."),
     },
 }
+#: The panels of a command's help, in their order.
+OPTION_PANELS = ("Data", "Privacy", "Method", "Output")
 #: Settings whose options have other names.
 OTHER_NAMES = {"random_state": "seed", "n": "rows", "generator": "model"}
 
@@ -118,7 +120,16 @@ def loaded(entry: EntryPoint) -> Any:
     else:
         outer.command(entry.name)(found)
     outer.callback()(lambda: None)  # else typer makes the only command the whole
-    return typer.main.get_group(outer).commands[entry.name]
+    return in_panels(typer.main.get_group(outer).commands[entry.name])
+
+
+def in_panels(command: Any) -> Any:
+    """A command, or an app of commands, with its options in the order of their panels."""
+    order = {panel: place for place, panel in enumerate((None, *OPTION_PANELS))}
+    command.params.sort(key=lambda p: order.get(p.rich_help_panel, len(order)))
+    for below in getattr(command, "commands", {}).values():
+        in_panels(below)
+    return command
 
 
 def hint(error: BaseException | None) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from copula_shirley.cli.options import Json
+from copula_shirley.cli.options import PRIVACY, Json, option
 from copula_shirley.cli.terminal import messages, plain, print_json, print_table, screen
 from copula_shirley.privacy.ledger import Budget
 from copula_shirley.publish.releases import ReleaseLedger
@@ -28,13 +28,13 @@ LedgerFile = Annotated[Path, typer.Argument(help="Release ledger (JSON), kept by
 @releases.command("new")
 def new_ledger(
     ledger: LedgerFile,
-    epsilon: Annotated[float, typer.Option(help="Cap of all releases together.")],
-    delta: Annotated[float, typer.Option(help="Cap of their delta.")] = DELTA,
+    epsilon: Annotated[float, option(PRIVACY, "Cap of all releases together.")],
+    delta: Annotated[float, option(PRIVACY, "Cap of their delta.")] = DELTA,
     neighbours: Annotated[
-        Literal["add-remove", "replace-one"], typer.Option(help="How neighbouring tables differ.")
+        Literal["add-remove", "replace-one"], option(PRIVACY, "How neighbouring tables differ.")
     ] = "add-remove",
     unit: Annotated[
-        Literal["row", "person"], typer.Option(help="Who is protected; the schema names a person.")
+        Literal["row", "person"], option(PRIVACY, "Who is protected; the schema names a person.")
     ] = "row",
 ) -> None:
     """Start a release ledger with a cap that no sum of releases may pass."""

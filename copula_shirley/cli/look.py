@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from copula_shirley import tasks
-from copula_shirley.cli.options import Json, ModelFile
+from copula_shirley.cli.options import DATA, OUTPUT, Json, ModelFile, option
 from copula_shirley.cli.terminal import messages, plain, print_json, print_table, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.files.texts import one_line
@@ -20,10 +20,10 @@ from copula_shirley.privacy.card_words import RANDOMNESS, percent
 
 def inspect(
     model: ModelFile,
-    plot: Annotated[Path | None, typer.Option(help="Draw the vine's trees, e.g. tree.png.")] = None,
+    plot: Annotated[Path | None, option(OUTPUT, "Draw the vine's trees, e.g. tree.png.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Write the privacy card as a page, e.g. card.html."),
+        option(OUTPUT, "Write the privacy card as a page, e.g. card.html.", "--output", "-o"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -51,18 +51,16 @@ def inspect(
 
 def verify(
     file: Annotated[Path, typer.Argument(help="Model file, or a table with its card beside it.")],
-    card: Annotated[
-        Path | None, typer.Option(help="The card, if it is not beside the file.")
-    ] = None,
+    card: Annotated[Path | None, option(DATA, "The card, if it is not beside the file.")] = None,
     sha256: Annotated[
-        str | None, typer.Option(help="The file's sha256 as its maker published it.")
+        str | None, option(DATA, "The file's sha256 as its maker published it.")
     ] = None,
     drawn_from: Annotated[
         Path | None,
-        typer.Option("--from", help="Of a table: the model that it is said to be drawn from."),
+        option(DATA, "Of a table: the model that it is said to be drawn from.", "--from"),
     ] = None,
     public_key: Annotated[
-        Path | None, typer.Option(help="Public key (PEM) of who is said to have signed.")
+        Path | None, option(DATA, "Public key (PEM) of who is said to have signed.")
     ] = None,
     json: Json = False,
 ) -> int:

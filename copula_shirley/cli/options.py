@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from copula_shirley import tasks
+from copula_shirley.cli.commands import OPTION_PANELS
 from copula_shirley.errors import SettingError
 from copula_shirley.files.plain_json import parse_json
 from copula_shirley.files.strict_yaml import load_yaml
@@ -20,17 +21,17 @@ from copula_shirley.registry import make_generator
 
 #: Settings that have an option of their own, which --set would be lost to.
 OWN_OPTIONS = {"epsilon": "--epsilon", "random_state": "--seed"}
-DATA, PRIVACY, OUTPUT, METHOD = "Data", "Privacy", "Output", "Method"
+DATA, PRIVACY, METHOD, OUTPUT = OPTION_PANELS
 
 
-def option(panel: str, help: str, *names: str) -> Any:  # noqa: A002  (typer's word)
+def option(panel: str, help: str, *names: str, **more: Any) -> Any:  # noqa: A002  (typer's word)
     """An option in a panel of the help."""
-    return typer.Option(*names, help=help, rich_help_panel=panel)
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
 Data = Annotated[Path, typer.Argument(help="Table to learn from, .csv or .parquet.")]
 ModelFile = Annotated[Path, typer.Argument(help="Model file that 'shirley fit' wrote.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Json = Annotated[bool, option(OUTPUT, "Print JSON.", "--json")]
 Missing = Annotated[
     list[str] | None, option(DATA, "Text that stands for a missing value; repeatable.")
 ]
@@ -76,7 +77,7 @@ def takes(*makers: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callabl
             return command(*made, **given)
 
         own = list(signature(command, eval_str=True).parameters.values())[len(makers) :]
-        parameters = sorted(chain(*(names.values() for names in options), own), key=_panel)
+        parameters = list(chain(*(names.values() for names in options), own))
         keywords = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters]
         run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -84,11 +85,6 @@ def takes(*makers: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callabl
         return run
 
     return widened
-
-
-def _panel(parameter: Parameter) -> int:
-    about = parameter.annotation.__metadata__[0]
-    return (None, DATA, PRIVACY, METHOD, OUTPUT).index(about.rich_help_panel)
 
 
 def unfitted(

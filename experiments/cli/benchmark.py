@@ -8,7 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from copula_shirley.cli.options import epsilon_of, settings_of
+from copula_shirley.cli.options import (
+    DATA,
+    METHOD,
+    OUTPUT,
+    PRIVACY,
+    epsilon_of,
+    option,
+    settings_of,
+)
 from copula_shirley.cli.terminal import screen
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import print_leaderboard
@@ -35,25 +43,23 @@ def benchmark(
         list[str] | None,
         typer.Argument(help="mypackage.mymodule:MyGenerator, an adapter.py, or a known name."),
     ] = None,
-    dataset: Annotated[list[str] | None, typer.Option(help="Data set; repeatable.")] = None,
-    epsilon: Annotated[
-        list[str] | None, typer.Option(help="Epsilon, or 'off'; repeatable.")
-    ] = None,
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5,
-    first: Annotated[int | None, typer.Option(min=1, help="Only so many folds.")] = None,
-    seeds: Annotated[int, typer.Option(help="Fits per fold, each with another seed.")] = 1,
-    rows: Annotated[int | None, typer.Option(help="Only so many rows of each data set.")] = None,
-    unit: Annotated[Unit, typer.Option(help="Who is protected.")] = "person",
+    dataset: Annotated[list[str] | None, option(DATA, "Data set; repeatable.")] = None,
+    epsilon: Annotated[list[str] | None, option(PRIVACY, "Epsilon, or 'off'; repeatable.")] = None,
+    folds: Annotated[int, option(DATA, "Folds of the cross-validation.")] = 5,
+    first: Annotated[int | None, option(DATA, "Only so many folds.", min=1)] = None,
+    seeds: Annotated[int, option(DATA, "Fits per fold, each with another seed.")] = 1,
+    rows: Annotated[int | None, option(DATA, "Only so many rows of each data set.")] = None,
+    unit: Annotated[Unit, option(PRIVACY, "Who is protected.")] = "person",
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Setting of your generators; name=value.")
+        list[str] | None, option(METHOD, "Setting of your generators; name=value.", "--set")
     ] = None,
     peers: Annotated[
-        bool, typer.Option("--peers", help="Also the peers, in environments that are built.")
+        bool, option(METHOD, "Also the peers, in environments that are built.", "--peers")
     ] = False,
-    alone: Annotated[bool, typer.Option("--alone", help="Leave our generators out.")] = False,
-    minutes: Annotated[float, typer.Option(help="Time limit of a run.")] = 60.0,
-    gigabytes: Annotated[float, typer.Option(help="Memory limit of a run.")] = 8.0,
-    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path(
+    alone: Annotated[bool, option(METHOD, "Leave our generators out.", "--alone")] = False,
+    minutes: Annotated[float, option(METHOD, "Time limit of a run.")] = 60.0,
+    gigabytes: Annotated[float, option(METHOD, "Memory limit of a run.")] = 8.0,
+    results: Annotated[Path, option(OUTPUT, "Folder of the results.")] = Path(
         "shirley-results/benchmark"
     ),
     output: Output = Path("report.html"),

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.progress import MofNCompleteColumn
 
+from copula_shirley.cli.options import METHOD, OUTPUT, option
 from copula_shirley.cli.terminal import messages, note, plain, progress_bars, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import Display, print_failures, print_status
@@ -36,21 +37,21 @@ def check_output(path: Path) -> Path:
 
 Config = Annotated[str, typer.Argument(help="A grid: a .yaml file, or the name of one of ours.")]
 Results = Annotated[
-    Path | None, typer.Option(help="Folder of the results; shirley-results/NAME by default.")
+    Path | None, option(OUTPUT, "Folder of the results; shirley-results/NAME by default.")
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time.")]
+Jobs = Annotated[int | None, option(METHOD, "Runs at a time.", "--jobs", "-j", min=1)]
 Redo = StrEnum("Redo", ["failed", "timeout", "skipped", "stale"])
 Again = Annotated[
     list[Redo] | None,
-    typer.Option(help="Make these once more; stale: made by other code."),
+    option(METHOD, "Make these once more; stale: made by other code."),
 ]
-Dask = Annotated[str | None, typer.Option(help="Send the runs to this Dask scheduler.")]
+Dask = Annotated[str | None, option(METHOD, "Send the runs to this Dask scheduler.")]
 Output = Annotated[
     Path,
-    typer.Option("--output", "-o", dir_okay=False, callback=check_output, help="HTML to write."),
+    option(OUTPUT, "HTML to write.", "--output", "-o", dir_okay=False, callback=check_output),
 ]
-Csv = Annotated[Path | None, typer.Option(help="Also all figures as one tidy table.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Csv = Annotated[Path | None, option(OUTPUT, "Also all figures as one tidy table.")]
+Quiet = Annotated[bool, option(OUTPUT, "No progress.", "--quiet", "-q")]
 
 
 @app.command("list")

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from copula_shirley.cli.options import DATA, METHOD, OUTPUT, option
 from copula_shirley.cli.terminal import messages, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.comparison import Profile
@@ -33,28 +34,24 @@ def reproduce(
         ),
     ] = None,
     size: Annotated[
-        Size, typer.Option(help="quick: minutes, few folds and rows; full: the thesis' protocol.")
+        Size, option(METHOD, "quick: minutes, few folds and rows; full: the thesis' protocol.")
     ] = "quick",
-    dataset: Annotated[
-        list[str] | None, typer.Option(help="Only this data set; repeatable.")
-    ] = None,
+    dataset: Annotated[list[str] | None, option(DATA, "Only this data set; repeatable.")] = None,
     profile: Annotated[
         Profile | None,
-        typer.Option(
-            help="Classifiers: thesis (512 trees of depth 64) or light; that of the size."
-        ),
+        option(METHOD, "Classifiers: thesis (512 trees of depth 64) or light; that of the size."),
     ] = None,
-    folder: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("reproduction"),
+    folder: Annotated[Path, option(OUTPUT, "Folder to write to.")] = Path("reproduction"),
     drawn_from: Annotated[
         Path | None,
-        typer.Option("--from", help="Draw from this results.csv of an earlier time; run nothing."),
+        option(DATA, "Draw from this results.csv of an earlier time; run nothing.", "--from"),
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(help="Folder with a folder of results per experiment; FOLDER/results."),
+        option(OUTPUT, "Folder with a folder of results per experiment; FOLDER/results."),
     ] = None,
     no_run: Annotated[
-        bool, typer.Option("--no-run", help="Draw from the runs that have ended; run nothing.")
+        bool, option(METHOD, "Draw from the runs that have ended; run nothing.", "--no-run")
     ] = False,
     jobs: Jobs = None,
     again: Again = None,

@@ -20,7 +20,8 @@ from copula_shirley.cli.renamed import modern
 from copula_shirley.errors import SettingError
 
 SOURCES = {
-    "good": 'def hello(name: str) -> None:\n    print(f"hello {name}")\n',
+    "good": "import typer\ndef hello(name: str, odd: int = typer.Option(1, rich_help_panel='Odd')):\n"
+    '    print(f"hello {name}")\n',
     "apps": 'import typer\napp = typer.Typer(help="Many things.", no_args_is_help=True)\n'
     '@app.command()\ndef one() -> None:\n    """The first."""\n    print("one")\n'
     '@app.command()\ndef two() -> None:\n    """The second."""\n',
