@@ -20,7 +20,7 @@ from copula_shirley.cli.renamed import modern
 from copula_shirley.errors import SettingError
 
 SOURCES = {
-    "good": "import typer\ndef hello(name: str, odd: int = typer.Option(1, rich_help_panel='Odd')):\n"
+    "good": "import typer\ndef hello(name: str, n: int = typer.Option(1, rich_help_panel='Odd')):\n"
     '    print(f"hello {name}")\n',
     "apps": 'import typer\napp = typer.Typer(help="Many things.", no_args_is_help=True)\n'
     '@app.command()\ndef one() -> None:\n    """The first."""\n    print("one")\n'
