@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import random
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy
-
 from copula_shirley import registry as classes
 from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.experiments.folds import Fold
 from copula_shirley.experiments.generators import Peer, find_peer, known_peers
-from copula_shirley.experiments.run.stage import Stage
+from copula_shirley.experiments.run.stage import fit_and_sample, seed_globals
 from copula_shirley.experiments.run.synthesis import Skip, Synthesis, by_its_word, resolved
 from copula_shirley.experiments.specs import Run
 from copula_shirley.generator import Generator, generators
@@ -72,11 +69,7 @@ def synthesize(fold: Fold, run: Run) -> Synthesis:
     make = find_candidate(run.use)
     if isinstance(make, Peer):
         return make.synthesize(fold, run)
-    # a departure from our manners: many generators of the field draw from the global states,
-    # which are those of the fork server in every run
-    seed = int(run.rng("globals").integers(2**32))
-    random.seed(seed)
-    numpy.random.seed(seed)  # noqa: NPY002
+    seed_globals(int(run.rng("globals").integers(2**32)))  # else those of the fork server
     generator = _made(make, fold, run)
     train = fold.train.copy()  # whoever changes it must not change the scores
     if not isinstance(generator, Generator) and fold.schema.person is not None:
@@ -84,13 +77,7 @@ def synthesize(fold: Fold, run: Run) -> Synthesis:
     arguments = [fold.schema] if takes(generator.fit, "schema") else []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)  # the result says it
-        fit = Stage()
-        generator.fit(train, *arguments)
-        seconds, memory = fit.taken("fit"), {"fit": fit.memory()}
-    sample = Stage()
-    table = generator.sample(fold.rows)
-    seconds |= sample.taken("sample")
-    memory["sample"] = sample.memory()
+        table, seconds, memory = fit_and_sample(generator, fold.rows, train, *arguments)
     ledger = getattr(generator, "ledger_", None)
     if isinstance(ledger, Ledger) and type(generator).__module__.startswith("copula_shirley."):
         privacy = of_ledger(ledger)

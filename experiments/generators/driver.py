@@ -7,15 +7,13 @@ Called as ``python driver.py FOLDER``. The folder has ``job.json`` and ``train.p
 
 import importlib.util
 import json
-import random
 import sys
 from pathlib import Path
 from types import ModuleType
 
-import numpy
 import pandas as pd
 
-#: Needs the standard library only, so that the same is measured here as of our own generators.
+#: Needs numpy only, so that the same is measured here as of our own generators.
 STAGE = Path(__file__).resolve().parent.parent / "run" / "stage.py"
 
 
@@ -36,22 +34,15 @@ def main(folder: Path) -> None:
     train = folder / "train.parquet"
     table = pd.read_parquet(train)
     train.unlink()  # rows must not stay behind if we are killed
-    # a departure from our manners: many generators of the field draw from the global states
-    random.seed(job["seed"])
-    numpy.random.seed(job["seed"])  # noqa: NPY002
     stage = load(STAGE, "stage")
+    stage.seed_globals(job["seed"])
     try:
         adapter = load(Path(job["adapter"]), "adapter")
     except ModuleNotFoundError as error:
         sys.exit(f"{error}: every package that the adapter needs must be among its pins")
     made_with = {name: job[name] for name in ("epsilon", "delta", "seed", "domain")}
     generator = adapter.Generator(**made_with, **job["settings"])
-    fit = stage.Stage()
-    generator.fit(table)
-    seconds, memory = fit.taken("fit"), {"fit": fit.memory()}
-    sample = stage.Stage()
-    synthetic = generator.sample(job["rows"])
-    seconds, memory = seconds | sample.taken("sample"), memory | {"sample": sample.memory()}
+    synthetic, seconds, memory = stage.fit_and_sample(generator, job["rows"], table)
     if not isinstance(synthetic, pd.DataFrame):
         sys.exit(f"sample returned a {type(synthetic).__name__}; it must return a DataFrame")
     synthetic.columns = [str(name) for name in synthetic.columns]

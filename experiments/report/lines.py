@@ -35,12 +35,6 @@ class Score(Estimate):
         """From the fold and the value of each run.
 
         Seeds of one fold share their rows and are no independent runs: they are averaged first.
-
-        Examples
-        --------
-        >>> score = Score.of([(0, 0.5), (0, 1.5), (1, 2.0), (2, 3.0)])
-        >>> score.mean, round(score.half, 4), Score.of([(0, 1.0)]).half is None
-        (2.0, 2.4841, True)
         """
         folds: dict[int, list[float]] = {}
         for fold, value in runs:
@@ -188,10 +182,8 @@ def lines_of(rows: Iterable[Row]) -> list[Line]:
 def _dataset_names(rows: Sequence[Row]) -> list[str]:
     """Name of each row's data set, with what else sets runs apart: never averaged together."""
     runs = [row["run"] for row in rows]
-    kinds = Counter(
-        (dataset, key)
-        for dataset, key, _ in {(r["dataset"], k, str(r.get(k))) for r in runs for k in CONTEXT}
-    )
+    seen = {(run["dataset"], key, str(run.get(key))) for run in runs for key in CONTEXT}
+    kinds = Counter((dataset, key) for dataset, key, _ in seen)
     names = []
     for run in runs:
         apart = [
@@ -217,13 +209,7 @@ def _generator_names(rows: Sequence[Row]) -> list[str]:
 
 
 def loss(value: float, better: str) -> float:
-    """A value such that less is better; an attack is as bad as it beats a coin.
-
-    Examples
-    --------
-    >>> loss(0.25, "lower"), loss(0.25, "higher"), loss(0.75, "0.5"), loss(0.25, "0.5")
-    (0.25, -0.25, 0.25, 0.0)
-    """
+    """A value such that less is better; an attack is as bad as it beats a coin."""
     if better == "higher":
         return -value
     return max(value - 0.5, 0.0) if better == "0.5" else value

@@ -47,15 +47,7 @@ def accounts(lines: Sequence[Line]) -> list[dict[str, Any]]:
 
 
 def grouped_spends(table: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Spends with the same stage, mechanism and rows in one line, their costs added.
-
-    Examples
-    --------
-    >>> head = ["stage", "what", "mechanism", "epsilon", "delta", "rows"]
-    >>> spends = [["histogram", name, "laplace", "0.1", "0", "all"] for name in ("age", "sex")]
-    >>> grouped_spends([head, *spends])[1]
-    [['histogram', 'age, sex', 'laplace', '0.2', '0', 'all']]
-    """
+    """Spends with the same stage, mechanism and rows in one line, their costs added."""
     if len(table) < 2:
         return [], []
     head, *spends = [[str(word) for word in line] for line in table]

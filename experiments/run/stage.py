@@ -1,13 +1,17 @@
-"""Seconds and peak memory of a stretch of work; the driver of the peers loads this file, too."""
+"""Seconds and memory of fit and sample; the driver of the peers loads this file, too."""
 
 from __future__ import annotations
 
 import os
+import random
 import resource
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+import numpy
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -33,6 +37,24 @@ class Stage:
     def memory(self) -> int:
         """Bytes at the peak, less those at the start."""
         return max(_status("VmHWM") - self._memory, 0)
+
+
+def seed_globals(seed: int) -> None:
+    """Seed the global states, from which many generators of the field draw (we never do)."""
+    random.seed(seed)
+    numpy.random.seed(seed)  # noqa: NPY002
+
+
+def fit_and_sample(
+    generator: Any, rows: int, *given: Any
+) -> tuple[Any, dict[str, float], dict[str, int]]:
+    """The rows of a generator that is fitted to what is given, seconds, and bytes of memory."""
+    fit = Stage()
+    generator.fit(*given)
+    seconds, memory = fit.taken("fit"), {"fit": fit.memory()}
+    sample = Stage()
+    drawn = generator.sample(rows)
+    return drawn, seconds | sample.taken("sample"), memory | {"sample": sample.memory()}
 
 
 def _status(key: str) -> int:

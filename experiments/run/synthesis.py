@@ -18,16 +18,11 @@ class Skip(Exception):  # noqa: N818  (no error: a recorded reason)
 
 @dataclass(frozen=True, eq=False)
 class Synthesis:
-    """A synthetic table and what it took.
+    """A synthetic table and what it took: seconds and bytes of ``fit`` and ``sample``, apart.
 
-    Parameters
-    ----------
-    seconds, memory : mapping
-        Of ``fit`` and ``sample``, apart; ``fit_cpu`` and ``sample_cpu`` are seconds of the
-        processor, which other work on the machine hardly changes; memory is the peak beyond what
-        was taken before.
-    privacy : mapping
-        ``claimed``, ``proved`` and ``summary``, in words, and what else the ledger says.
+    ``fit_cpu`` and ``sample_cpu`` are seconds of the processor, which other work on the machine
+    hardly changes; memory is the peak beyond what was taken before. ``privacy`` has ``claimed``,
+    ``proved`` and ``summary``, in words, and what else the ledger says.
     """
 
     table: pd.DataFrame
@@ -41,11 +36,10 @@ def resolved(run: Run, fold: Fold) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for name, value in run.settings:
         if isinstance(value, str) and value.startswith("$"):
-            target = fold.dataset.tasks.get(value[1:])
-            if target is not None:
-                settings[name] = target
-            continue
-        settings[name] = list(value) if isinstance(value, tuple) else value
+            if value[1:] in fold.dataset.tasks:
+                settings[name] = fold.dataset.tasks[value[1:]]
+        else:
+            settings[name] = list(value) if isinstance(value, tuple) else value
     return settings
 
 
