@@ -132,9 +132,7 @@ GOOD = pd.DataFrame({"x": [1, 2], "y": ["a", "b"]})
     [
         (GOOD[["x"]], "column 'y' is in only one of"),
         (GOOD.assign(z=1), "column 'z' is in only one of"),
-        (pd.concat([GOOD, GOOD[["x"]]], axis=1), "column 'x' stands twice in {role}"),
         (GOOD[:0], "{role} has no rows"),
-        ({"x": [1]}, r"{role} \(dict\) must be a pandas DataFrame"),
     ],
 )
 def test_one_error_names_the_table_and_the_column(role: str, bad: Any, message: str) -> None:
@@ -162,6 +160,5 @@ def test_columns_that_are_refused(encode: Any, first: Any, second: Any, message:
 
 
 def test_tables_without_columns() -> None:
-    empty = pd.DataFrame(index=[0, 1])
     with pytest.raises(SchemaError, match="train has no columns"):
-        plain_codes({"train": empty, "control": empty})
+        plain_codes(dict.fromkeys(("train", "control"), pd.DataFrame(index=[0, 1])))

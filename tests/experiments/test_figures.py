@@ -135,7 +135,6 @@ def test_figures_in_files_and_pages_have_the_same_bytes_again(tmp_path: Path) ->
 
 
 def test_wide_intervals_do_not_press_the_means_together() -> None:
-    assert limits([0.1, 0.3], [-9.0, 9.0], (None, None)) == pytest.approx((-0.12, 0.54))
     assert limits([0.1, 0.3], [0.05, 0.32], (0.0, 1.0))[0] == 0.0
     assert limits([0.9, 0.98], [0.8, 1.0], (0.0, 1.0))[1] < 1.02
     low, high = limits([0.5], [], (None, None))
