@@ -174,8 +174,6 @@ def _releases(entries: Sequence[_Entry]) -> list[Release]:
         if BEFORE[entry.kind] != (old and old.state):
             raise KeyError(entry.kind)
         if old is None:
-            if entry.number != len(found) + 1:
-                raise KeyError(entry.number)
             old = Release(entry.number, entry.time, entry.generator, entry.what, RESERVED, cost)
         cost = {BEGUN: old.cost, RETURNED: Cost(0.0, 0.0, 0.0)}.get(entry.kind, cost)
         found[entry.number] = replace(old, state=entry.kind, cost=cost)

@@ -151,12 +151,14 @@ def test_the_default_model_keeps_its_promise(place: Path) -> None:
 
 
 def test_conditions_stand_on_the_card(place: Path) -> None:
-    assert run(f"{FIT} -n 40 --given job=law --given age=30..40", folder=place).code == 0
+    words = f"{FIT} -n 40 --given job=law --given age=30..40 --save-model m.shirley"
+    assert run(words, folder=place).code == 0
     rows = pd.read_csv(place / "rows.csv")
     assert set(rows["job"]) == {"law"} and rows["age"].between(30, 40).all() and len(rows) == 40
     page, text = read_page(card_path(place / "rows.csv"))
     assert page.file is not None and page.file.given == "job=law, age=30..40"
     assert b"drawn under the condition job=law, age=30..40" in text
+    assert "condition" not in card_path(place / "m.shirley").read_text(encoding="utf-8")
     assert verify_file(place / "rows.csv").fits
     assert run(f"{FIT} -n 40", folder=place).code == 0
     assert "condition" not in card_path(place / "rows.csv").read_text(encoding="utf-8")
