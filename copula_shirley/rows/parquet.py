@@ -28,22 +28,17 @@ NULLABLE: dict[Any, Any] = {pa.bool_(): pd.BooleanDtype()} | {
 
 
 def read_parquet(path: str | Path, *, declared: bool) -> pd.DataFrame:
-    """The table of a Parquet file.
-
-    With a declared schema no row decides a dtype: whole numbers and truth values with gaps stay
-    such.
-    """
+    """The table of a Parquet file; with a declared schema no gap changes a dtype."""
     try:
         about = pq.read_metadata(path)
-        if about.num_columns > MOST_COLUMNS:
+        rows, columns = about.num_rows, about.num_columns
+        if columns > MOST_COLUMNS:
             raise SchemaError(
-                f"{str(path)!r}: columns ({about.num_columns:,}) must be at most {MOST_COLUMNS:,}"
+                f"{str(path)!r}: columns ({columns:,}) must be at most {MOST_COLUMNS:,}"
             )
-        if about.num_rows * max(about.num_columns, 1) > MOST_CELLS:
-            raise SchemaError(
-                f"{str(path)!r}: rows ({about.num_rows:,}) times columns ({about.num_columns:,}) "
-                f"must be at most {MOST_CELLS:,}"
-            )
+        if rows * max(columns, 1) > MOST_CELLS:
+            rule = f"rows ({rows:,}) times columns ({columns:,}) must be at most {MOST_CELLS:,}"
+            raise SchemaError(f"{str(path)!r}: {rule}")
         schema = pq.read_schema(path)
         _check_kinds(schema)
         _check_unpacked(path, about, schema)
@@ -54,9 +49,8 @@ def read_parquet(path: str | Path, *, declared: bool) -> pd.DataFrame:
     except Exception as error:  # what Arrow and pandas make of bent bytes
         if isinstance(error, SchemaError | MemoryError) or getattr(error, "errno", None):
             raise
-        raise SchemaError(
-            f"{str(path)!r} is not a readable table: {type(error).__name__}"
-        ) from None
+        why = type(error).__name__
+        raise SchemaError(f"{str(path)!r} is not a readable table: {why}") from None
 
 
 def _check_kinds(schema: pa.Schema) -> None:
@@ -64,10 +58,9 @@ def _check_kinds(schema: pa.Schema) -> None:
     for field in schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if pa.types.is_nested(kind):
-            raise SchemaError(
-                f"column {field.name!r}: holds values of type {str(kind).partition('<')[0]}; store "
-                "texts, numbers or dates"
-            )
+            found = str(kind).partition("<")[0]
+            rule = f"holds values of type {found}; store texts, numbers or dates"
+            raise SchemaError(f"column {field.name!r}: {rule}")
 
 
 def _check_unpacked(path: str | Path, about: pq.FileMetaData, schema: pa.Schema) -> None:

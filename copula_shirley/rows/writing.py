@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,11 +19,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_table(
-    path: Path,
-    chunks: Iterable[pd.DataFrame],
-    kind: str,
-    *,
-    escape_formulas: bool = False,
+    path: Path, chunks: Iterable[pd.DataFrame], kind: str, *, escape_formulas: bool = False
 ) -> None:
     """Write chunks of one table.
 
@@ -36,22 +33,15 @@ def write_table(
                 how: dict[str, Any] = {"lineterminator": "\n", "quoting": _quoting(table)}
                 table.to_csv(file, index=False, header=i == 0, **how)
         return
-    writer: pq.ParquetWriter | None = None
-    try:
-        for chunk in chunks:
-            schema = writer.schema if writer else None
-            table = pa.Table.from_pandas(chunk, schema=schema, preserve_index=False)
-            if writer is None:
-                fields = [
-                    f.with_type(pa.string()) if pa.types.is_null(f.type) else f
-                    for f in table.schema
-                ]
-                table = table.cast(pa.schema(fields, table.schema.metadata))
-                writer = pq.ParquetWriter(path, table.schema)
-            writer.write_table(table)
-    finally:
-        if writer:
-            writer.close()
+    chunks = iter(chunks)
+    first = next(chunks)
+    fields = pa.Schema.from_pandas(first, preserve_index=False)
+    for i, field in enumerate(fields):
+        if pa.types.is_null(field.type):  # a later chunk may hold texts
+            fields = fields.set(i, field.with_type(pa.string()))
+    with pq.ParquetWriter(path, fields) as writer:
+        for chunk in chain([first], chunks):
+            writer.write_table(pa.Table.from_pandas(chunk, schema=fields, preserve_index=False))
 
 
 def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
