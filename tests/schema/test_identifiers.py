@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from copula_shirley import Schema, SchemaError
-from copula_shirley.baselines import DPHistogram
 from copula_shirley.schema.identifiers import MOST_LISTED, RARE, said_by_name, why_left_out
 
 RNG = np.random.default_rng(11)
@@ -114,11 +113,8 @@ def test_values_of_few_rows_are_not_listed() -> None:
 
 def test_pandas_categories_of_few_rows_are_not_listed() -> None:
     values = pd.Series(["b"] * 40 + ["a"] * 20 + ["rare"], dtype="category")
-    table = pd.DataFrame({"x": values.cat.add_categories("gone"), "y": [0, 1] * 30 + [1]})
-    draft = Schema.draft(table)
+    draft = Schema.draft(pd.DataFrame({"x": values.cat.add_categories("gone")}))
     assert draft["x"].categories == ("a", "b", "other")
-    drawn = DPHistogram(random_state=0).fit(table).sample(30)
-    assert set(drawn["x"]) <= {"a", "b", "other"}
 
 
 def test_people_are_counted_where_they_are_known() -> None:
@@ -137,19 +133,18 @@ def test_a_table_of_identifiers_only() -> None:
         Schema.draft(table)
 
 
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("Patient Name", "names of people"), ("apellidos", "names of people"),
-        ("nom_de_famille", "names of people"), ("Kundenname", "names of people"),
-        ("country_name", None), ("number_of_visits", None), ("social_security_income", None),
-        ("E-Mail", "e-mail addresses"), ("Telefonnummer", "phone numbers"),
-        ("Straße", "addresses"), ("SSN", "numbers of people or records"),
-        ("numéro_patient", "numbers of people or records"),
-        ("account_number", "numbers of people or records"), ("width", None), ("candidate", None),
-    ],
-)  # fmt: skip
-def test_names_of_columns_in_four_languages(name: str, found: str | None) -> None:
-    said = said_by_name(name)
-    assert (said[0] if said else None) == found
-    assert why_left_out(name, pd.Series([], dtype=object)) is None
+NAMES = {
+    "names of people": "Patient Name,apellidos,nom_de_famille,Kundenname",
+    "e-mail addresses": "E-Mail",
+    "phone numbers": "Telefonnummer",
+    "addresses": "Straße",
+    "numbers of people or records": "SSN,numéro_patient,account_number",
+    None: "country_name,number_of_visits,social_security_income,width,candidate",
+}
+
+
+def test_names_of_columns_in_four_languages() -> None:
+    for found, names in NAMES.items():
+        for name in names.split(","):
+            assert (said_by_name(name) or (None,))[0] == found, name
+            assert why_left_out(name, pd.Series([], dtype=object)) is None
