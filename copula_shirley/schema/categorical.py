@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from functools import cached_property
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from copula_shirley.schema import identifiers
 from copula_shirley.schema.domain import MISSING, TEXT, FloatArray
 from copula_shirley.schema.kind import Kind, Rule
-from copula_shirley.schema.values import Positions, plain, positions, truth_of
+from copula_shirley.schema.values import (
+    Reader,
+    plain,
+    position_in,
+    positions,
+    text_reader,
+    truth_of,
+)
 
 #: What a draft calls the category of all values that it does not list.
 OTHER = "other"
@@ -135,13 +142,9 @@ class Categorical(Listed):
     def file_dtype(self) -> str:
         return TEXT if all(isinstance(c, str) for c in self.categories) else "object"
 
-    @cached_property
-    def _where(self) -> Positions | None:
-        return None if self.file_dtype == TEXT else Positions(self.categories)
-
-    def meaning(self, text: str) -> Any:
-        found = -2 if self._where is None else self._where.of(text)
-        return text if found < 0 else self.categories[found]
+    def reader(self, missing: Collection[str]) -> Reader:
+        where, listed = position_in(self.categories), dict(enumerate(self.categories))
+        return text_reader(missing, lambda text: listed.get(where(text), text))
 
 
 class Boolean(Listed):

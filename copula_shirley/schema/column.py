@@ -103,7 +103,7 @@ class Column:
 
     @cached_property
     def domain(self) -> Kind:
-        """What the column's kind makes of its domain: how values are read, checked, counted."""
+        """How values are read, checked and counted."""
         return KINDS[self.kind](self)
 
     def _check_texts(self) -> None:
@@ -162,8 +162,10 @@ class Column:
 
     @property
     def open(self) -> bool:
-        """Whether bounds or categories are still to be bought."""
-        return self.provenance != "declared" and self.domain.is_open
+        """Whether bounds or categories are still to be measured."""
+        needed = [getattr(self, field) for field in self.domain.least]
+        lacking = bool(needed) and all(value in (None, ()) for value in needed)
+        return self.provenance != "declared" and lacking
 
     @property
     def nominal(self) -> bool:

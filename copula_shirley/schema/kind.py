@@ -79,12 +79,6 @@ class Kind:
         """A bound as it is stored, or one error."""
         raise NotImplementedError
 
-    @property
-    def is_open(self) -> bool:
-        """Whether bounds or categories are lacking."""
-        needed = [getattr(self.column, field) for field in self.least]
-        return bool(needed) and all(value in (None, ()) for value in needed)
-
     def check_closed(self) -> None:
         """Refuse a column without bounds or categories."""
         if self.column.open:

@@ -182,7 +182,7 @@ def absent(series: pd.Series) -> NDArray[np.bool_]:
         return pd.Series(plain, dtype=object).isna().to_numpy()
 
 
-class Positions:
+def position_in(categories: Collection[Any]) -> Callable[[Any], int]:
     """The position of a value in a closed list of categories; -2 if it is in none.
 
     A text is first looked for as it is, then as the number or truth value that it spells, so that
@@ -191,34 +191,31 @@ class Positions:
 
     Examples
     --------
-    >>> where = Positions((1, "1.0", "x"))
-    >>> [where.of(v) for v in ("1", 1.0, "1.0", True, "2", [1])]
+    >>> [*map(position_in((1, "1.0", "x")), ("1", 1.0, "1.0", True, "2", [1]))]
     [0, 0, 1, 0, -2, -2]
-    >>> Positions(("1", "007")).of(1), Positions(("1", "007")).of(7)
-    (0, -2)
+    >>> [*map(position_in(("1", "007")), (1, 7))]
+    [0, -2]
     """
+    listed = {category: i for i, category in enumerate(categories)}
+    spelt = any(not isinstance(category, str) for category in categories)
 
-    def __init__(self, categories: Collection[Any]) -> None:
-        self._listed = {category: i for i, category in enumerate(categories)}
-        self._spelt = any(not isinstance(category, str) for category in categories)
-
-    def of(self, value: Any) -> int:
-        """The position of one value."""
+    def position(value: Any) -> int:
         try:
-            found = self._listed.get(value)
+            found = listed.get(value)
         except (TypeError, ArithmeticError):  # what has no hash can be no category
             return -2
-        if found is None and self._spelt and isinstance(value, str):
-            number: float | bool = TRUTHS[value] if value in TRUTHS else number_of(value)
-            found = self._listed.get(number)
+        if found is None and spelt and isinstance(value, str):
+            found = listed.get(TRUTHS[value] if value in TRUTHS else number_of(value))
         if found is None and not isinstance(value, str):
-            found = self._listed.get(_digits(value))
+            found = listed.get(_digits(value))
         return -2 if found is None else found
+
+    return position
 
 
 def positions(categories: Collection[Any], series: pd.Series) -> NDArray[np.intp]:
     """Position of each value in a closed list; -1 missing, -2 unknown."""
-    where = Positions(categories).of
+    where = position_in(categories)
     if series.dtype == object and not set(map(type, series)) <= SIMPLE | {str}:
         found = np.array([where(value) for value in series], dtype=np.intp)
         return np.where(absent(series), -1, found)

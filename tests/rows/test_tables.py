@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import pickle
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -95,6 +96,7 @@ def test_a_csv_file_by_hand(tmp_path: Path, line_end: str, mark: str) -> None:
     table = read_table(file(tmp_path, mark + TEXT.replace("\n", line_end)), SCHEMA)
     assert values_of(table) == values_of(six_rows())
     assert table["flag"][0] is True and type(table["age"][0]) is int
+    assert pickle.loads(pickle.dumps(SCHEMA)) == SCHEMA  # what read a file travels to processes
     SCHEMA.validate(table)
 
 
