@@ -8,13 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import whole_numbers
 
-from copula_shirley import Budget, BudgetError, Ledger, SettingError
+from copula_shirley import SettingError
 from copula_shirley.errors import ArtefactError
-from copula_shirley.measure.curator import Curator
-from copula_shirley.measure.queries import Tables
-from copula_shirley.privacy.floating import DiffprivlibNoise
 from copula_shirley.rows.memory import MemoryRows
-from copula_shirley.thesis.histograms import Atoms, ThesisCalibration, split_rows
+from copula_shirley.thesis.histograms import Atoms, split_rows
 from copula_shirley.thesis.margins import TRIM, Margin, from_uniforms, pseudo_observations, to_mass
 
 HALVES = {"histogram": 0.5, "copula": 0.5}
@@ -75,24 +72,6 @@ def test_mass_is_a_distribution(noisy: list[float]) -> None:
     counts = np.maximum(noisy, 0.0)
     expected = counts / counts.sum() if counts.any() else np.full(len(counts), 1 / len(counts))
     assert to_mass(np.array(noisy, float)) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("neighbours", "rows", "scale"), [("replace-one", 1, 4), ("add-remove", 3, 6)]
-)
-def test_noise_scale_is_what_the_ledger_implies(neighbours: str, rows: int, scale: float) -> None:
-    ledger = Ledger(Budget(0.5), neighbours=neighbours, unit="person", rows_per_unit=rows)
-    calibration = ThesisCalibration(ledger.budget, ledger.sensitivity(), "laplace")
-    cells = np.arange(4000.0)
-    source = DiffprivlibNoise(np.random.default_rng(3))
-    curator = Curator(rows_of(np.repeat(cells, 3)), ledger, source, calibration)
-    query = Tables("histogram", [Atoms("x", cells)], 1.0, what="x")
-    (noisy,) = curator.answer(query).values
-    # 5 standard errors of the mean absolute value of 4,000 Laplace draws
-    assert np.abs(noisy - 3).mean() == pytest.approx(scale, rel=0.08)
-    with pytest.raises(BudgetError):
-        curator.answer(query)
-    assert [spend.what for spend in ledger.spends] == ["x"]
 
 
 # -- margins ---------------------------------------------------------------------------
