@@ -213,12 +213,10 @@ class Column:
         if not isinstance(entry, Mapping):
             raise SchemaError(f"column {name!r}: its entry ({shown(entry)}) must be a mapping")
         known = {field.name for field in dataclasses.fields(cls)} - {"name"}
-        unknown = [key for key in entry if key not in known]
-        if unknown:
-            raise SchemaError(
-                f"column {name!r}: unknown field ({shown(unknown[0])}); "
-                f"known are {', '.join(sorted(known))}"
-            )
+        for key in entry:
+            if key not in known:
+                rule = f"unknown field ({shown(key)}); known are {', '.join(sorted(known))}"
+                raise SchemaError(f"column {name!r}: {rule}")
         if entry.get("kind") is None:
             raise SchemaError(f"column {name!r}: kind is missing; one of {', '.join(KINDS)}")
         return cls(name=name, **{str(k): v for k, v in entry.items() if v is not None})

@@ -10,6 +10,7 @@ data is a fact about the data. Columns that look like identifiers are left out
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,26 +73,25 @@ class Schema:
             raise SchemaError("columns ([]) must describe at least one column")
         if len(self.columns) > MOST_COLUMNS:
             raise SchemaError(f"columns ({len(self.columns):,}) must be at most {MOST_COLUMNS:,}")
-        names = self.names
-        if len(set(names)) != len(names):
-            twice = next(n for n in names if names.count(n) > 1)
-            raise SchemaError(f"column {twice!r} is described twice")
-        self._check_cells()
+        if self.person is not None:
+            check_name("person column", self.person)
         outside = [left.name for left in self.left_out]
-        for name in outside:
-            if name in names or name == self.person or outside.count(name) > 1:
+        for name, times in Counter((*self.names, *outside, self.person)).items():
+            if times > 1 and name in outside:
                 raise SchemaError(
                     f"left_out: column {name!r} must be named once in the schema: among the "
                     "columns, as the person column, or here"
                 )
+            if times > 1 and name == self.person:
+                rule = "must not be described among the columns"
+                raise SchemaError(f"person column ({name!r}) {rule}")
+            if times > 1:
+                raise SchemaError(f"column {name!r} is described twice")
+        self._check_cells()
         self._check_person()
 
     def _check_person(self) -> None:
         person, source = self.person, self.person_provenance
-        if person is not None:
-            check_name("person column", person)
-        if person in self.names:
-            raise SchemaError(f"person column ({person!r}) must not be described among the columns")
         if type(self.max_rows) is not int or not 1 <= self.max_rows <= MOST_ROWS_EACH:
             rule = f"must be a whole number from 1 to {MOST_ROWS_EACH:,}"
             raise SchemaError(f"max_rows ({shown(self.max_rows)}) {rule}")
@@ -195,18 +195,16 @@ class Schema:
     def _check_columns(self, table: pd.DataFrame) -> None:
         """Refuse what is no table with just the columns of the schema."""
         check_table(table)
-        wanted = [*self.names, *([self.person] if self.person else [])]
-        absent = [name for name in wanted if name not in table.columns]
-        if absent:
-            role = "person column" if absent[0] == self.person else "column"
-            raise SchemaError(f"{role} {absent[0]!r} is in the schema but not in the table")
-        unused = {left.name for left in self.left_out}
-        extra = [name for name in table.columns if name not in wanted and name not in unused]
-        if extra:
-            raise SchemaError(
-                f"column {extra[0]!r} is in the table but not in the schema; "
-                "describe it there, name it under left_out, or drop it"
-            )
+        wanted = (*self.names, *([self.person] if self.person else []))
+        known = {*wanted, *(left.name for left in self.left_out)}
+        for name in wanted:
+            if name not in table.columns:
+                role = "person column" if name == self.person else "column"
+                raise SchemaError(f"{role} {name!r} is in the schema but not in the table")
+        for name in table.columns:
+            if name not in known:
+                rule = "describe it there, name it under left_out, or drop it"
+                raise SchemaError(f"column {name!r} is in the table but not in the schema; {rule}")
         if len(table) == 0:
             raise SchemaError("the table has no rows; at least one is needed")
 
@@ -328,9 +326,9 @@ class Schema:
         """The schema that ``to_dict`` wrote."""
         if not isinstance(entry, Mapping) or not isinstance(entry.get("columns"), Mapping):
             raise SchemaError("a schema must be a mapping with an entry 'columns'")
-        unknown = set(entry) - {"format", "person", "left_out", "columns"}
-        if unknown:
-            raise SchemaError(f"unknown schema entry ({sorted(map(str, unknown))[0]!r})")
+        for key in entry:
+            if key not in ("format", "person", "left_out", "columns"):
+                raise SchemaError(f"unknown schema entry ({shown(str(key))})")
         if entry.get("format", FORMAT) != FORMAT:
             raise SchemaError(f"schema format ({shown(entry['format'])}) must be {FORMAT}")
         columns = tuple(Column.from_dict(str(k), v) for k, v in entry["columns"].items())
