@@ -169,7 +169,7 @@ def test_two_rows_work_and_one_is_refused() -> None:
 
 @pytest.mark.parametrize("accounting", ["thesis", "honest"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_noise_has_the_scale_of_its_charge(mechanism: Any, accounting: Any) -> None:
+def test_noise_of_a_column_has_the_scale_of_its_charge(mechanism: Any, accounting: Any) -> None:
     model = CopulaShirley(1.0, target="rich", families=FAST, random_state=0)
     model.set_params(mechanism=mechanism, accounting=accounting, delta=1e-3)
     with recorded(model) as record, warnings.catch_warnings():
