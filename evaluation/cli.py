@@ -30,7 +30,7 @@ from copula_shirley.evaluation.comparison import TASKS, Profile
 from copula_shirley.evaluation.figures import plot_evaluation
 from copula_shirley.evaluation.metrics.registry import evaluate, verdict
 from copula_shirley.evaluation.result import jsonable
-from copula_shirley.files.model_file import atomic_path
+from copula_shirley.files.atomic import atomic_path
 from copula_shirley.generator import load
 from copula_shirley.publish.outputs import check_apart
 from copula_shirley.rows.tables import read_table

@@ -1,9 +1,7 @@
 """Fitted models as files: one zip with JSON and npy arrays, no pickle, no row.
 
 The file is a valid ``.npz`` with one more member, ``model.json``, which carries the format
-version, and ends in a digest (``copula_shirley.files.digest``). It is written beside its
-destination and
-then moved there, so that a reader never sees half of it.
+version, and ends in a digest (``copula_shirley.files.digest``).
 """
 
 from __future__ import annotations
@@ -19,11 +17,9 @@ import numpy as np
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.files.archive import pack, parse_array, unpack
-from copula_shirley.files.atomic import atomic_path, atomic_paths
+from copula_shirley.files.atomic import atomic_path
 from copula_shirley.files.digest import BLANK, write_digest
 from copula_shirley.files.plain_json import parse_json
-
-__all__ = ["atomic_path", "atomic_paths", "read", "write"]
 
 FORMAT = 1
 HEADER = "model.json"

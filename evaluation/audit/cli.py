@@ -44,7 +44,7 @@ from copula_shirley.evaluation.audit.estimates import (
 )
 from copula_shirley.evaluation.audit.pairs import DEFAULT_PAIRS, PAIRS, read_pair
 from copula_shirley.evaluation.audit.runs import SAMPLE_ROWS
-from copula_shirley.files.model_file import atomic_path
+from copula_shirley.files.atomic import atomic_path
 from copula_shirley.generator import generators
 from copula_shirley.privacy.ledger import Budget
 from copula_shirley.publish.outputs import check_apart

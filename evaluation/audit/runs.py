@@ -38,8 +38,8 @@ from copula_shirley.evaluation.audit.observation import (
     number,
     white_box,
 )
+from copula_shirley.files.atomic import atomic_path
 from copula_shirley.files.code import code_digest
-from copula_shirley.files.model_file import atomic_path
 from copula_shirley.fitted import Progress, silent
 from copula_shirley.generator import Generator
 from copula_shirley.measure.watched import recorded
