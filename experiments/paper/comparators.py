@@ -285,14 +285,9 @@ def _best_differs(claim: Claim, scores: Scores, datasets: Sequence[str]) -> Iter
         if len(means.columns) > 1 and len(means):
             best, second = means.mean().sort_values(kind="stable").index[:2]
             found[place.dataset] = best, second, estimate(means[second] - means[best])
-    if len(found) < 2:
-        return
-    words = "; ".join(
-        f"{dataset} {best}, next {second} {told(gap)}"
-        for dataset, (best, second, gap) in found.items()
-    )
-    gaps = [gap for _, _, gap in found.values()]
-    one = len({best for best, _, _ in found.values()}) == 1
-    sure = all(at_most(-gap, 0.0, 0.0) == "holds" for gap in gaps)
-    answer: Answer = ("fails" if one else "holds") if sure else "open"
-    yield Finding(answer, f"lowest: {words}", min(gap.folds for gap in gaps))
+    if len(found) > 1:
+        words = [f"{name} {a}, next {b} {told(gap)}" for name, (a, b, gap) in found.items()]
+        bests, _, gaps = zip(*found.values(), strict=True)
+        sure = all(at_most(-gap, 0.0, 0.0) == "holds" for gap in gaps)
+        answer: Answer = ("fails" if len({*bests}) == 1 else "holds") if sure else "open"
+        yield Finding(answer, f"lowest: {'; '.join(words)}", min(gap.folds for gap in gaps))
