@@ -143,7 +143,7 @@ def plot_trees(
 
 def _draw_tree(graph: nx.Graph, axes: Any) -> None:
     where = nx.kamada_kawai_layout(graph)
-    strengths = [data["strength"] for _, _, data in graph.edges(data=True)]
+    strengths = nx.get_edge_attributes(graph, "strength").values()
     style = {
         "width": [0.8 + 6 * abs(strength) for strength in strengths],
         "edge_color": ["#c0392b" if strength < 0 else "#34678f" for strength in strengths],
@@ -152,7 +152,7 @@ def _draw_tree(graph: nx.Graph, axes: Any) -> None:
     nx.draw_networkx(
         graph, where, ax=axes, font_size=8, node_color="#dbe7f3", node_size=1100, **style
     )
-    labels = {(a, b): data["label"] for a, b, data in graph.edges(data=True)}
+    labels = nx.get_edge_attributes(graph, "label")
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.6, "pad": 0.5}
     nx.draw_networkx_edge_labels(graph, where, labels, ax=axes, font_size=7, rotate=False, bbox=box)
     axes.margins(0.15)

@@ -89,7 +89,7 @@ def check_generator(
     Parameters
     ----------
     generator : class, instance or callable
-        With ``fit(table)`` or ``fit(table, schema)``, and ``sample(n)``.
+        With ``fit(table)`` or ``fit(table, schema)``, and ``sample(n)``; ``settings`` are its own.
     table, schema : DataFrame, Schema, optional
         A table of your own instead of the built-in ones; it should be public, as it is changed,
         fitted and searched for in files. Without a schema one is drafted.
@@ -99,8 +99,6 @@ def check_generator(
         Names of the checks to run; all of ``CHECKS`` by default.
     raise_ : bool
         Raise ``ContractError`` if a rule is broken.
-    **settings
-        Of the generator.
     """
     for name in [*(known or ()), *(only or ())]:
         if name not in CHECKS:
