@@ -25,7 +25,7 @@ DRAFT_NOTE = f"""\
 #   'provenance: declared' and where you know them from, such as 'source: codebook 2019, p. 4'.
 #   Values that are still those of the 'draft' digest are refused as declared without a source.
 # - Bounds and categories that you do not know: 'provenance: private' with only the kind:
-#   PrivateVine with --domain measured buys the bounds and categories.
+#   PrivateVine with --domain measured measures bounds and categories with noise.
 # - What stays 'drafted' is a fact about the rows: nothing is proved of a release that rests on it.
 # Categories that fewer than {identifiers.RARE} rows have are not listed, since they may be those of
 # one person; while the column is drafted they count as its 'other' category.

@@ -84,7 +84,7 @@ class Kind:
         if self.column.open:
             raise SchemaError(
                 f"column {self.column.name!r}: {' and '.join(self.least)} (None) must be declared, "
-                "or bought by PrivateVine(domain='measured')"
+                "or measured by PrivateVine(domain='measured')"
             )
 
     @property

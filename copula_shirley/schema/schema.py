@@ -294,7 +294,7 @@ class Schema:
     ) -> Schema:
         """Describe a table by the kinds of its columns alone.
 
-        Bounds, categories and whether values may be missing are bought by
+        Bounds, categories and whether values may be missing are measured by
         ``PrivateVine(domain="measured")``.
 
         Examples
@@ -375,7 +375,7 @@ class Schema:
         frame = pd.DataFrame(
             {
                 "kind": [c.kind for c in self],
-                "domain": ["to be bought" if c.open else c.domain.words for c in self],
+                "domain": ["to be measured" if c.open else c.domain.words for c in self],
                 "missing": [c.missing for c in self],
                 "cells": pd.array([None if c.open else c.size for c in self], dtype="Int64"),
                 "provenance": [c.provenance for c in self],

@@ -1,6 +1,6 @@
 """What one value means in a column of a declared kind, whatever the other rows hold.
 
-Domains that are bought are private only if each value is read by itself: if one row decided how
+Domains that are measured are private only if each value is read by itself: if one row decided how
 others are read (as pandas does when it finds the type of a column), adding it would change many
 counts, and noise for one row would not hide it. So nothing here looks at more than one value, and
 values that are equal (1, 1.0, True, Decimal(1)) are read alike.

@@ -79,7 +79,7 @@ def test_a_schema_as_a_table() -> None:
     assert list(frame.index) == [*PEOPLE.names, "x"]
     assert frame.loc["age"].tolist() == ["integer", "18 to 90", False, 73, "declared", None]
     assert frame.loc["job", "domain"] == "'arts', 'farm', 'law', 'none'"
-    assert frame.loc["x", "domain"] == "to be bought" and pd.isna(frame.loc["x", "cells"])
+    assert frame.loc["x", "domain"] == "to be measured" and pd.isna(frame.loc["x", "cells"])
     wild = Schema((Column("<b>", "categorical", categories=("<script>",)),))
     page = wild._repr_html_()
     assert page.startswith("<table") and "<b>" not in page and "<script>" not in page

@@ -149,7 +149,7 @@ FOUND = {
 
 @pytest.mark.parametrize("what", FOUND)
 @pytest.mark.parametrize("through", ["file", "frame"])
-def test_a_bought_domain_sees_one_row_more_as_one_row_more(
+def test_a_measured_domain_sees_one_row_more_as_one_row_more(
     what: str, through: str, tmp_path: Path
 ) -> None:
     kind, usual, odd, missing = FOUND[what]
@@ -197,13 +197,13 @@ def test_kinds_that_nobody_declared_are_unprotected() -> None:
 
 
 @pytest.mark.parametrize("column", [c for c in COLUMNS if c.provenance == "private"], ids=str)
-def test_a_domain_that_is_to_be_bought_is_refused_where_none_is(column: Column) -> None:
+def test_a_domain_that_is_to_be_measured_is_refused_where_none_is(column: Column) -> None:
     """Also with bounds: a draft in which provenance was merely changed."""
     table = pd.DataFrame({"x": ["1", "0"]})
     with pytest.raises(SchemaError, match=r"column 'x': provenance \(private\)"):
         PrivateVine().fit(table, Schema((column,)))
     if column.open:
-        with pytest.raises(SchemaError, match=r"column 'x': .*must be declared, or bought"):
+        with pytest.raises(SchemaError, match=r"column 'x': .*must be declared, or measured"):
             Schema((column,)).validate(table)
     assert Schema.from_yaml(Schema((column,)).to_yaml()).columns == (column,)
 
