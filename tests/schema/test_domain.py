@@ -151,6 +151,7 @@ def test_the_round_trip_is_the_identity(column: Column, series: pd.Series) -> No
     back = round_trip(replace(column, missing=True), gaps)
     assert back.dtype == series.dtype and back.isna().tolist() == gaps.isna().tolist()
     pd.testing.assert_series_equal(back.dropna(), gaps.dropna(), check_exact=True)
+    assert [*map(type, back.dropna())] == [*map(type, gaps.dropna())]
 
 
 NULLABLE = {"int64": "Int64", "int32": "Int32", "uint8": "UInt8", "bool": "boolean"}
