@@ -191,15 +191,13 @@ def _without_named(
         return table
     numbers = numbers_named(missing)
     of_numbers = {column.name: column.is_number for column in schema or ()}
-
-    def named(value: Any, numeric: bool) -> bool:
-        text = isinstance(value, str) and value in missing
-        return text or (numeric and number_of(value) in numbers)
-
     for name in table.columns:
-        dtype = table[name].dtype
-        numeric = pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "b"
+        series = table[name]
+        numeric = pd.api.types.is_numeric_dtype(series.dtype) and series.dtype.kind != "b"
         numeric = of_numbers.get(name, numeric)
-        stands = np.array([named(value, numeric) for value in table[name]], dtype=bool)
-        table[name] = table[name].mask(stands)
+        stands = [
+            (isinstance(v, str) and v in missing) or (numeric and number_of(v) in numbers)
+            for v in series
+        ]
+        table[name] = series.mask(np.array(stands, dtype=bool))
     return table
