@@ -15,6 +15,8 @@ from tables import whole_numbers
 from copula_shirley import Budget, Column, Ledger, Schema
 from copula_shirley.baselines import DPCopula
 from copula_shirley.baselines.copula import (
+    UNIT,
+    BlockCorrelations,
     Concordances,
     Lengths,
     Spectrum,
@@ -27,6 +29,7 @@ from copula_shirley.measure.queries import Best, Numbers
 from copula_shirley.privacy.ledger import histogram_sensitivity
 from copula_shirley.privacy.noise import SeededNoise
 from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.thesis.margins import Margin
 
 
 def brute_force(rows: Any) -> int:
@@ -53,6 +56,17 @@ def test_sensitivity_of_concordance_by_brute_force(neighbours: str) -> None:
             worst = max(worst, abs(brute_force(rows) - brute_force(other)))
     public = n if neighbours == "replace-one" else n + 1
     assert worst <= Concordances(("x", "y"), public, 1, rng).reach.l1
+
+
+def test_one_row_turns_the_correlation_of_its_block_by_the_whole_reach() -> None:
+    margin = Margin.of(np.arange(10.0), np.full(10, 0.1))
+    sums = BlockCorrelations(("x", "y"), {"x": margin, "y": margin}, 1, np.random.default_rng(0))
+    found = []
+    for last in (9, 0):  # of two rows: both columns rise, or one of them falls
+        codes = {"x": np.array([0, 9], np.int32), "y": np.array([5, last], np.int32)}
+        numbers = {name: cells.astype(float) for name, cells in codes.items()}
+        found.append(int(sums.numbers(MemoryRows(whole_numbers("xy"), numbers, codes=codes))[0]))
+    assert found == [UNIT, -UNIT] and sums.reach.l1 == sums.reach.l2 == 2 * UNIT
 
 
 def test_concordance_of_many_rows_is_exact() -> None:
