@@ -75,6 +75,19 @@ class Rebuilt:
     noise_shown: float | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Admitted:
+    """A validated copy of a table, the schema that it fits, and what was done with other values."""
+
+    table: pd.DataFrame
+    schema: Schema
+    on_unknown: Any
+
+    def is_for(self, schema: Schema, on_unknown: Any) -> bool:
+        """Whether the table was validated for such a fit."""
+        return (self.schema, self.on_unknown) == (schema, on_unknown)
+
+
 class Generator(Fitted):
     """Base of all generators; a subclass writes the abstract methods."""
 
@@ -95,8 +108,6 @@ class Generator(Fitted):
     reserved: bool = False
     #: Whether a fit is under way.
     _busy: bool = False
-    #: The table that was admitted last, its schema and ``on_unknown``; forgotten by the next fit.
-    _admitted: tuple[pd.DataFrame, Schema, Any] | None = None
 
     # -- what a subclass writes ----------------------------------------------------
 
@@ -131,8 +142,8 @@ class Generator(Fitted):
     def _enter(
         self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
     ) -> tuple[pd.DataFrame, Schema, Ledger]:
-        """The table on its domain, the domain, and the ledger of this fit."""
-        return self.admit(table, schema), schema, self.open_ledger(schema)
+        """A validated table on its domain, the domain, and the ledger of this fit."""
+        return table, schema, self.open_ledger(schema)
 
     def _to_buy(self, schema: Schema) -> tuple[str, ...]:
         """Names of the columns whose bounds or categories a fit buys with its budget."""
@@ -170,7 +181,7 @@ class Generator(Fitted):
         uses = [use for use in own.unprotected if use not in again.unprotected]
         again.repeat(replace(own, unprotected=tuple(uses)))
         again.noise = own.noise
-        if again.unprotected or again.budget is None:
+        if again.unprotected or not self.uses_rows:
             return Rebuilt(again)
         if not self.provable or not again.spends:
             again.record_unprotected("fit", self.name, "what no noise protects")
@@ -224,13 +235,18 @@ class Generator(Fitted):
     # -- fit ---------------------------------------------------------------------------
 
     def fit(
-        self, table: pd.DataFrame, schema: Schema | None = None, *, progress: Progress | None = None
+        self,
+        table: pd.DataFrame | Admitted,
+        schema: Schema | None = None,
+        *,
+        progress: Progress | None = None,
     ) -> Self:
         """Fit the generator.
 
         Parameters
         ----------
         table : DataFrame
+            Or what ``admit`` gave, which is not validated again.
         schema : Schema, optional
             The public domain. Without it one is drafted from the table, which the ledger records
             as an unprotected use of the rows: nothing is proved, and a ``PrivacyWarning`` says so.
@@ -245,20 +261,23 @@ class Generator(Fitted):
         try:
             return self._fitted(table, schema, progress or silent)
         finally:
-            self._busy, self._admitted = False, None
+            self._busy = False
 
-    def _fitted(self, table: pd.DataFrame, schema: Schema | None, report: Progress) -> Self:
+    def _fitted(
+        self, given: pd.DataFrame | Admitted, schema: Schema | None, report: Progress
+    ) -> Self:
         report("validate", 0.0)
+        whole = given.table if isinstance(given, Admitted) else given
         if schema is None:
             warnings.warn(self.unproved(None)[-1], PrivacyWarning, stacklevel=3)
-            schema = self._drafted(table)
+            schema = self._drafted(whole)
         if not isinstance(schema, Schema):
             raise SettingError(f"schema ({type(schema).__name__}) must be a Schema or None")
         self.check_settings(schema)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
-        whole, table = table, schema.without_left_out(table)
-        if self._admitted is not None and self._admitted[0] is whole:
-            self._admitted = table, *self._admitted[1:]
+        table = schema.without_left_out(whole)
+        if not isinstance(given, Admitted) or not given.is_for(schema, self.on_unknown):
+            table = self._validated(table, schema)
         table, schema, ledger = self._enter(table, schema, fit_rng)
         self._state_domain(ledger, schema)
         self._forget()
@@ -274,23 +293,23 @@ class Generator(Fitted):
         report("done", 1.0)
         return self
 
-    def admit(
-        self, table: pd.DataFrame, schema: Schema, *, show_values: bool = False
-    ) -> pd.DataFrame:
+    def admit(self, table: pd.DataFrame, schema: Schema, *, show_values: bool = False) -> Admitted:
         """The table on the declared part of its domain, or one error before anything is spent.
 
-        A fit of what came back to the same schema, if it is the next one, does not look again.
+        ``fit`` takes it in place of the table. It is a copy: what becomes of the caller's table
+        changes nothing.
         """
-        known = self._admitted
-        if known is not None and known[0] is table and known[1:] == (schema, self.on_unknown):
-            return table
+        found = self._validated(table, schema, show_values=show_values)
+        return Admitted(found.copy() if found is table else found, schema, self.on_unknown)
+
+    def _validated(
+        self, table: pd.DataFrame, schema: Schema, *, show_values: bool = False
+    ) -> pd.DataFrame:
         bought = self._to_buy(schema)
         names = [name for name in schema.names if name not in bought]
-        table = schema.validate(
+        return schema.validate(
             table, on_unknown=self.on_unknown, show_values=show_values, names=names
         )
-        self._admitted = table, schema, self.on_unknown
-        return table
 
     def _uses_of_drafts(self, schema: Schema) -> Iterator[tuple[str, Reason]]:
         """What a schema says of the rows because it was drafted from them."""

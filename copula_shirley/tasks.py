@@ -250,13 +250,13 @@ def _fit_table(order: Order, reservation: Reservation | None, progress: Progress
     if schema is None:
         schema = Schema.draft(table)
         notes = draft_notes(table, schema)
-    table = generator.admit(table, schema, show_values=order.show_values)
+    admitted = generator.admit(table, schema, show_values=order.show_values)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
         if reservation is None:
-            generator.fit(table, schema, progress=told)
+            generator.fit(admitted, schema, progress=told)
         else:
-            reservation.fit(table, progress=told)
+            reservation.fit(admitted, progress=told)
     said = [str(warning.message) for warning in caught]
     return Done(generator, why_unproved(generator), notes, said)
 
@@ -295,7 +295,7 @@ def why_unproved(generator: Generator) -> list[str]:
     """Why nothing is proved of a fitted model; empty if something is."""
     ledger = generator.ledger_
     if ledger.proved is not None:
-        return []
+        return generator.unproved(generator.schema_)
     uses = dict.fromkeys(f"{use.stage}: {use.why}" for use in ledger.unprotected)
     replayed = ["its noise was recorded or replayed by a test"]
     return generator.unproved(generator.schema_) or list(uses) or replayed

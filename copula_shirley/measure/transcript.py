@@ -92,7 +92,7 @@ class Transcript:
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class _Entry(msgspec.Struct):
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     """What a file says of a query; ``Transcript.add`` writes it."""
 
     kind: str
@@ -148,6 +148,7 @@ class Replay:
             raise ArtefactError("the transcript does not belong to these settings")
         fits = about["what"] == [list(key.names) for key in query.cell_maps]
         fits = fits and math.isclose(about["share"], query.share, rel_tol=1e-9)
+        fits = fits and (isinstance(query, Discovery) or not answer.labels)
         if not fits or not _fits(query, answer):
             raise ArtefactError(
                 f"an answer of the transcript does not fit its query ({query.stage})"

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from copula_shirley.errors import ArtefactError
@@ -47,29 +47,32 @@ def page_of(card: Card, file: Mapping[str, str] | None = None, made: str | None 
     except KeyError as error:
         raise ArtefactError(f"the card is not readable: {error} is no such word") from None
     domains = {c.domain for c in card.columns}
-    page = (
-        _environment()
-        .get_template(TEMPLATE)
-        .render(
-            card=card,
-            file=file,
-            made=made,
-            ledger=card.ledger,
-            words=card.words,
-            meaning=card.meaning,
-            mood=mood,
-            **{name: summary[name] for name in ("claimed", "proved", "spent")},
-            unit=unit_in_words(ledger),
-            unprotected=ledger.grouped_unprotected(),
-            randomness=randomness,
-            provenances=PROVENANCES,
-            seen={"measured" if d == "private" else d for d in domains},
-            percent=percent,
-            style=Markup((HERE / STYLE).read_text(encoding="utf-8")),
-            template_id=template_id(),
-            data=Markup(_embeddable({"card": card.to_dict(), "file": file, "made": made})),
+    try:
+        page = (
+            _environment()
+            .get_template(TEMPLATE)
+            .render(
+                card=card,
+                file=file,
+                made=made,
+                ledger=card.ledger,
+                words=card.words,
+                meaning=card.meaning,
+                mood=mood,
+                **{name: summary[name] for name in ("claimed", "proved", "spent")},
+                unit=unit_in_words(ledger),
+                unprotected=ledger.grouped_unprotected(),
+                randomness=randomness,
+                provenances=PROVENANCES,
+                seen={"measured" if d == "private" else d for d in domains},
+                percent=percent,
+                style=Markup((HERE / STYLE).read_text(encoding="utf-8")),
+                template_id=template_id(),
+                data=Markup(_embeddable({"card": card.to_dict(), "file": file, "made": made})),
+            )
         )
-    )
+    except TemplateError as error:
+        raise ArtefactError(f"the card is not readable: {error}") from None
     return page + DIGEST_START + digest_of(page.encode("utf-8", "replace")) + DIGEST_END
 
 

@@ -184,7 +184,8 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         """State where noise comes from; of several sources the least fit for release counts."""
         severity = list(Exactness).index
         both = [noise, self.noise] if self.noise else [noise]
-        self.noise = max(both, key=lambda facts: (severity(facts.exactness), facts.seeded))
+        worst = max(both, key=lambda facts: severity(facts.exactness))
+        self.noise = replace(worst, seeded=any(facts.seeded for facts in both))
 
     def partition(self, parts: tuple[str, ...], *, whole: str = ALL_ROWS, by_value: bool) -> None:
         """State that the rows of ``whole`` were split into disjoint parts.

@@ -26,6 +26,8 @@ from copula_shirley.schema.schema import Schema
 if TYPE_CHECKING:
     from copula_shirley.private_vine.generator import PrivateVine
 
+#: Most rows of a plan.
+MOST_ROWS = 10**12
 #: Seconds of a fit, measured on one core of an ordinary server (experiments.benchmarks.costs
 #: scaling): to begin with, for each pair of columns, and for each row and column.
 SECONDS = (0.3, 0.008, 1.0e-6)
@@ -78,8 +80,8 @@ class Plan:
 def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     if not isinstance(schema, Schema):
         raise SettingError(f"schema ({type(schema).__name__}) must be a Schema")
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
-        raise SettingError(f"n ({n!r}) must be a positive whole number of rows")
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n <= MOST_ROWS:
+        raise SettingError(f"n ({n!r}) must be a whole number of rows from 1 to {MOST_ROWS:,}")
     model.check_settings(schema)
     schema = closed(schema)
     problem = model.problem(schema, pool_seed=0, families=False)

@@ -56,7 +56,7 @@ from copula_shirley.files.locks import locked
 from copula_shirley.files.plain_json import parse_json, sha256_of
 from copula_shirley.files.texts import one_line
 from copula_shirley.fitted import Progress
-from copula_shirley.generator import RESERVING, Generator
+from copula_shirley.generator import RESERVING, Admitted, Generator
 from copula_shirley.privacy.budget import NEIGHBOURS, Budget, NeighbourName, Total
 from copula_shirley.privacy.ledger import ROUNDING, Ledger
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
@@ -413,7 +413,7 @@ class Reservation:
         if not self._begun:
             self._ledger._append({"kind": RETURNED, "number": self._number})
 
-    def fit(self, table: pd.DataFrame, *, progress: Progress | None = None) -> Generator:
+    def fit(self, table: pd.DataFrame | Admitted, *, progress: Progress | None = None) -> Generator:
         """Fit the generator to a table; from here on the cost is spent."""
         if self._ledger._price(self._generator, self._schema) != self.cost:
             raise BudgetError(

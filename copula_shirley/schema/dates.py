@@ -94,7 +94,12 @@ class Timed(Kind):
         if isinstance(series.dtype, pd.DatetimeTZDtype):
             series = series.dt.tz_convert("UTC").dt.tz_localize(None)
         if series.dtype.kind == cls.letters:
-            found: pd.Series = series.astype(cls.dtype)
+            numbers = series.to_numpy()
+            unit = np.datetime_data(numbers.dtype)[0]
+            a_day = np.timedelta64(1, "D").astype(f"timedelta64[{unit}]")
+            days = numbers.astype("int64") / float(a_day.astype("int64"))
+            # a value too far out is none by itself: the whole column cannot be cast with it
+            found: pd.Series = series.where(np.abs(days) <= FARTHEST).astype(cls.dtype)
             return found
         of_text = cache(lambda text: cls.value_of(text, text_format))
         values = [

@@ -86,9 +86,13 @@ class Duration(Timed):
     def value_of(cls, value: Any, text_format: str | None) -> Any:
         if isinstance(value, str):
             return duration_of(value)
-        if isinstance(value, dt.timedelta) and value is not pd.NaT:
-            value = pd.Timedelta(value).to_timedelta64()
-        return value.astype(cls.dtype) if isinstance(value, np.timedelta64) else NONE
+        if not isinstance(value, dt.timedelta | np.timedelta64) or pd.isna(value):
+            return NONE
+        try:
+            found = pd.Timedelta(value).as_unit("us").to_timedelta64()
+        except (OverflowError, ValueError):  # too far out
+            return NONE
+        return found
 
     def bound_of(self, value: Any) -> tuple[Any, str]:
         bound = self.value_of(value, None)

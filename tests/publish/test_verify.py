@@ -19,6 +19,7 @@ from commands import run
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from copula_shirley import (
     ArtefactError,
@@ -39,6 +40,7 @@ from copula_shirley.privacy.zcdp import rho_of
 from copula_shirley.publish.outputs import card_path
 from copula_shirley.publish.pages import START, read_page, write_page
 from copula_shirley.publish.verify import verify_file
+from copula_shirley.tasks import why_unproved
 
 NAMES = sorted(set(generators()) - {"real"})
 Header = dict[str, Any]
@@ -459,3 +461,45 @@ def test_exit_codes(histogram: Path, tmp_path: Path) -> None:
     (tmp_path / "no model").write_text("hello")
     for absent in ("absent", "no model", "."):
         assert run("verify", tmp_path / absent).refusal()
+
+
+# -- found by a hostile reviewer: rows in the transcript, no noise at epsilon 0, forged words -------
+
+
+@pytest.mark.parametrize("entry", ["rows", "labels"])
+def test_a_transcript_carries_nothing_beside_its_answers(
+    entry: str, vine: Path, tmp_path: Path
+) -> None:
+    def hide(header: Header, _: Arrays) -> None:
+        header["model"]["queries"][0][entry] = [["secret"]]
+
+    assert not verify_file(edited(vine, tmp_path / "hidden", hide)).fits
+
+
+@pytest.mark.parametrize("name", ["dp-histogram", "dp-copula", "privbayes"])
+def test_a_fit_without_noise_is_no_epsilon_of_zero(name: str, tmp_path: Path) -> None:
+    model = fitted(name, epsilon=None)
+    model.ledger_.unprotected = ()
+    model.save(tmp_path / "m")
+    assert not verify_file(tmp_path / "m").fits
+
+
+def test_what_cannot_be_proved_is_unproved_whatever_its_ledger_says() -> None:
+    model = fitted("copula-shirley")
+    assert why_unproved(model)
+    model.ledger_.unprotected = ()
+    assert model.ledger_.proved is None or why_unproved(model)
+
+
+def test_forged_words_of_a_card_are_not_shown(vine: Path, tmp_path: Path) -> None:
+    def praise(header: Header, _: Arrays) -> None:
+        header["card"]["words"]["headline"] = "Proved: epsilon 0.001, for every row."
+
+    with pytest.raises(ArtefactError, match="words"):
+        load(edited(vine, tmp_path / "praised", praise)).card()
+
+
+def test_a_card_without_versions_is_a_fault(histogram: Path) -> None:
+    card = replace(load(histogram).card(), versions={"x": "1"})
+    with pytest.raises(ArtefactError, match="copula-shirley"):
+        page_of(card)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from tables import PEOPLE, people
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.generator import find_generator
+from copula_shirley.generator import Admitted, find_generator
 from copula_shirley.privacy.ledger import Budget
 from copula_shirley.publish.releases import ReleaseLedger
 from copula_shirley.rows import tables as module
@@ -197,7 +197,18 @@ def test_what_was_admitted_is_not_admitted_to_another_schema() -> None:
     narrow = Schema((replace(PEOPLE["age"], maximum=19),))
     with pytest.raises(SchemaError, match="outside"):
         model.fit(admitted, narrow)
-    assert model._admitted is None  # no row stays in a model
+    assert not any(isinstance(value, Admitted) for value in vars(model).values())
+
+
+def test_an_admitted_table_is_a_copy() -> None:
+    """Once a table that was changed after it had been admitted was fitted unseen."""
+    table, schema = people(50)[["age"]], Schema((PEOPLE["age"],))
+    model = find_generator("dp-histogram")(random_state=0)
+    admitted = model.admit(table, schema)
+    table["age"] = 10**6
+    assert model.fit(admitted, schema).sample(20)["age"].max() <= PEOPLE["age"].maximum
+    with pytest.raises(SchemaError, match="outside"):
+        model.fit(table, schema)
 
 
 @pytest.mark.parametrize("letters", [1, 2, 3, 7])
