@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import scipy
 
-from copula_shirley.measure.queries import Best, Choice, Discovery, Query
+from copula_shirley.measure.queries import Best, Discovery, Query
 from copula_shirley.privacy.ledger import ALL_ROWS, Budget, Ledger, Reason, Sensitivity
 from copula_shirley.privacy.zcdp import rho_of
 
@@ -48,7 +48,7 @@ class Calibration:
 
     def price(self, query: Query) -> Price:
         mechanism = "discrete gaussian" if self.gaussian else "discrete laplace"
-        if isinstance(query, Choice | Best):
+        if isinstance(query, Best):
             mechanism = "exponential"
         failing = self.failure_probability if isinstance(query, Discovery) else 0.0
         return Price(mechanism, query.share * self.total, failing)
@@ -62,10 +62,9 @@ class Calibration:
         charge = ledger.charge_rho if ledger.zcdp else ledger.charge
         charge(query.stage, query.in_words, price.mechanism, price.cost, price.delta, part)
 
-    def scale(self, share: float, count: int, *, distances: bool = False) -> float:
-        """Parameter of the noise when ``count`` tables (or distances) cost ``share`` together."""
-        reach = Sensitivity(self.unit.l1, self.unit.l1) if distances else self.unit
-        return self.scale_of(share, reach, count)
+    def scale(self, share: float, count: int) -> float:
+        """Parameter of the noise when ``count`` tables cost ``share`` together."""
+        return self.scale_of(share, self.unit, count)
 
     def scale_of(self, share: float, reach: Sensitivity, count: int = 1) -> float:
         """Parameter of the noise on ``count`` answers if one unit changes each by ``reach``."""
@@ -74,8 +73,8 @@ class Calibration:
         cost = share * self.total
         return reach.l2 * math.sqrt(count / (2 * cost)) if self.zcdp else reach.l1 * count / cost
 
-    def sigma(self, share: float, count: int, *, distances: bool = False) -> float:
-        return self.deviation(self.scale(share, count, distances=distances))
+    def sigma(self, share: float, count: int) -> float:
+        return self.deviation(self.scale(share, count))
 
     def deviation(self, scale: float) -> float:
         """Standard deviation of discrete noise of a scale."""
@@ -112,11 +111,10 @@ class Calibration:
         chance = self.failure_probability / (2 * count * rows)
         return rows + 1 + math.ceil(self.scale(share, count) * -float(scipy.special.ndtri(chance)))
 
-    def choice_scale(self, share: float, count: int, reach: float | None = None) -> float:
-        """Parameter of each of ``count`` exponential mechanisms: chances go by exp(score / scale).
+    def choice_scale(self, share: float, reach: float) -> float:
+        """Parameter of an exponential mechanism: chances go by exp(score / scale).
 
-        One unit changes each score by ``reach`` at the most; by default as a distance.
+        One unit changes each score by ``reach`` at the most.
         """
-        cost = share * self.total / count
-        epsilon = math.sqrt(8 * cost) if self.zcdp else cost
-        return 2 * (self.unit.l1 if reach is None else reach) / epsilon
+        cost = share * self.total
+        return 2 * reach / (math.sqrt(8 * cost) if self.zcdp else cost)

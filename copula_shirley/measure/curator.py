@@ -8,22 +8,16 @@ the L1 norm and s2 in L2.
 
 - ``Tables``: m tables answered together change by m s1 in L1 and sqrt(m) s2 in L2, since each of
   them changes by at most s1 and s2.
-- ``Distances``: the L1 distance of a table to a public table changes by at most s1 (triangle
-  inequality), so c of them change by c s1 in L1 and sqrt(c) s1 in L2.
 - ``Discovery``: categories out of no list. Those that neighbours share are counts as above. A
   category that only one unit has holds at most k rows; it is released if its noisy count reaches a
   threshold k + t, so noise of t or more is needed, which has a chance of at most delta divided by
   the number of such categories. Outside that event nobody sees that it was there.
-- ``Choice``: k rounds of the exponential mechanism among scores of sensitivity s1. A round with
-  parameter e costs e in epsilon and e^2/8 in rho.
 - ``Numbers``: whole numbers of another statistic, whose reach in both norms is argued beside it.
 - ``Best``: one round of the exponential mechanism among whole scores of a statistic, each of which
-  one unit changes by at most its reach.
+  one unit changes by at most its reach; with parameter e it costs e in epsilon and e^2/8 in rho.
 
 Discrete Gaussian noise of parameter sigma costs rho = L2^2 / (2 sigma^2), discrete Laplace noise of
-scale b costs epsilon = L1 / b. Each query is charged before rows are looked at. Jitter, which
-breaks ties inside a cell, is drawn for each row independently of its values: given the jitter the
-above holds, so it holds on average.
+scale b costs epsilon = L1 / b. Each query is charged before rows are looked at.
 """
 
 from __future__ import annotations
@@ -37,9 +31,7 @@ from copula_shirley.errors import SettingError
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import (
     Best,
-    Choice,
     Discovery,
-    Distances,
     Numbers,
     Query,
     Tables,
@@ -95,19 +87,13 @@ class Curator:
             case Tables(cell_maps=maps):
                 exact = (self._rows.count(cell_map) for cell_map in maps)
                 scale = known.scale(share, len(maps))
-            case Distances(cell_maps=maps):
-                exact = [self._gaps(query)]
-                scale = known.scale(share, len(maps), distances=True)
             case Numbers(cell_maps=[statistic]):
                 exact = [statistic.numbers(self._rows)]
                 scale = known.scale_of(share, statistic.reach)
             case Discovery():
                 return self._discovered(query)
-            case Choice():
-                merits = self._gaps(query) - query.handicaps
-                return self._chosen(merits, share, query.count)
             case Best(cell_maps=[scores]):
-                return self._chosen(scores.numbers(self._rows), share, 1, scores.reach.l1)
+                return self._chosen(scores.numbers(self._rows), share, scores.reach.l1)
             case _:
                 name = type(query).__name__
                 raise SettingError(f"query ({name}) must be one of copula_shirley.measure")
@@ -118,12 +104,6 @@ class Curator:
             return counts
         draw = self._source.gaussian if self.calibration.gaussian else self._source.laplace
         return draw(counts, scale)
-
-    def _gaps(self, query: Distances | Choice) -> Integers:
-        again = isinstance(query, Choice)  # which comes in batches
-        counts = (self._rows.count(one, again=again) for one in query.cell_maps)
-        gaps = [np.abs(own - g).sum() for own, g in zip(counts, query.guesses, strict=True)]
-        return np.array(gaps, dtype=np.int64)
 
     def _discovered(self, query: Discovery) -> Answer:
         """Categories above the threshold, and their noisy counts.
@@ -150,15 +130,10 @@ class Curator:
         ordered = sorted(tally, key=lambda pair: (pair[0], str(pair[1])))
         return {**{pair: tally[pair] for pair in ordered}, ABSENT: missing}
 
-    def _chosen(
-        self, merits: Integers, share: float, count: int, reach: float | None = None
-    ) -> Answer:
-        """Positions, the best first; each step leaves out what was chosen before."""
+    def _chosen(self, merits: Integers, share: float, reach: float) -> Answer:
+        """The position of a high merit."""
         if self._source is None:
-            chosen = np.argsort(-merits, kind="stable")[:count]
-            return Answer([chosen.astype(np.int64)], 0.0)
-        scale = self.calibration.choice_scale(share, count, reach)
-        left, chosen = list(range(len(merits))), np.empty(count, dtype=np.int64)
-        for i in range(count):
-            chosen[i] = left.pop(self._source.choose(merits[left], scale))
-        return Answer([chosen], 0.0)
+            chosen = int(np.argmax(merits))
+        else:
+            chosen = self._source.choose(merits, self.calibration.choice_scale(share, reach))
+        return Answer([np.array([chosen], dtype=np.int64)], 0.0)

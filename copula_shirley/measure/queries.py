@@ -64,29 +64,6 @@ class Discovery(Query):
 
 
 @dataclass(frozen=True)
-class Distances(Query):
-    """L1 distances of several tables to public tables of whole numbers."""
-
-    words: ClassVar[str] = "{} distances"
-    cell_maps: Sequence[CellMap]
-    guesses: Sequence[Integers]
-
-
-@dataclass(frozen=True)
-class Choice(Query):
-    """Several tables that are far from public ones, a handicap taken off each distance."""
-
-    cell_maps: Sequence[CellMap]
-    guesses: Sequence[Integers]
-    handicaps: Integers
-    count: int
-
-    @property
-    def in_words(self) -> str:
-        return self.what or f"{self.count} of {len(self.cell_maps)} tables"
-
-
-@dataclass(frozen=True)
 class Numbers(Query):
     """The numbers of one statistic, which takes the place of a cell map."""
 

@@ -18,9 +18,7 @@ from copula_shirley.errors import ArtefactError
 from copula_shirley.files.archive import MOST_MEMBERS
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import (
-    Choice,
     Discovery,
-    Distances,
     Queries,
     Query,
     Tables,
@@ -160,10 +158,7 @@ class Replay:
         return answer
 
     def _check_noise(self, query: Query, answer: Answer) -> None:
-        implied = 0.0
-        if not isinstance(query, Choice):
-            count, distances = len(query.cell_maps), isinstance(query, Distances)
-            implied = self.calibration.sigma(query.share, count, distances=distances)
+        implied = self.calibration.sigma(query.share, len(query.cell_maps))
         if not math.isclose(answer.sigma, implied, rel_tol=1e-9):
             raise ArtefactError(
                 f"the noise of an answer ({query.stage}: {answer.sigma:.6g}) is not the "
@@ -185,14 +180,7 @@ def _fits(query: Query, answer: Answer) -> bool:
         shapes = [(len(labels) + 1,) for labels in answer.labels]
         if len(shapes) != count:
             return False
-    elif isinstance(query, Choice):
-        shapes = [(query.count,)]
-    if len(values) != len(shapes) or not all(map(counts, values, shapes)):
-        return False
-    if not isinstance(query, Choice):
-        return True
-    chosen = set(values[0].tolist())
-    return len(chosen) == query.count and chosen <= set(range(count))
+    return len(values) == len(shapes) and all(map(counts, values, shapes))
 
 
 def counts(values: Any, shape: tuple[int, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,36 +16,39 @@ class Shares:
 
     size: float = 0.005  # the number of rows, on which the other shares depend
     classes: float = 0.10  # tables with the target; goes to tree 1 where there is none
-    scores: float = 0.05  # one number per pair of columns
-    first_tree: float = 0.30
-    higher_trees: float = 0.07
-    extras: float = 0.28  # tables that the vine cannot hold
+    coarse: float = 0.20  # a coarse table of every pair, from which tree and extras are chosen
+    first_tree: float = 0.35
+    extras: float = 0.13  # tables that the vine cannot hold
 
 
 SHARES = Shares()
-#: Parts of the margins' share, if all columns had wide cells: for their parts, and parts of parts.
-PARTS = (0.10, 0.05, 0.05)
-#: Part of the margins' share for counts of ranges of cells, if all columns had ranges.
-RANGED = 0.3
-#: Part of the share of higher trees for choosing edges, and of the extras' for choosing tables.
-CHOOSING_EDGES, CHOOSING_EXTRAS = 0.25, 0.2
-#: A table may have so many cells that a cell holds this many standard deviations of noise.
-CELLS_PER_NOISE = 3.0
+#: Relative shares of the margins' histograms: of first cells; of their parts, parts of parts and
+#: parts of these, if all columns had cells to cut; of equally heavy groups of cells.
+CELLS, PARTS, GROUPS = 1.0, (1.0, 0.5, 0.3), 1.0
+#: Rows in a cell of a table, in standard deviations of noise and chance.
+ROWS_PER_NOISE = 2.0
 #: With fewer groups per column than POOR nothing but margins is measured, with fewer than FAIR
-#: no higher trees and extras, and from RICH on the shares above hold.
+#: no extras, and from RICH on the shares above hold.
 POOR, FAIR, RICH = 1.5, 4.0, 6.0
-#: With fewer groups than this a higher tree costs more than it shows: truncation "auto" has one.
-DEEP = 20.0
-#: Trees of truncation "auto" otherwise; a third gained nothing on any data set that was tried.
-AUTO_TREES = 2
-#: Higher trees with less than this part of their share would show noise only.
-WORTH = 0.2
 LEAST_GROUPS, MOST_GROUPS = 3, 20
+#: Groups whose margins are measured, for each group of tables; least and most.
+MARGIN_GROUPS, LEAST_MARGIN, MOST_MARGIN = 2.0, 16, 40
+#: Groups of coarse tables: least and most.
+LEAST_COARSE, MOST_COARSE = 2, 8
 #: Categories with fewer rows than so many standard deviations share a group.
 RARE = 2.5
 #: Weight of the vine against the noisy tables in the reweighting, times their noise.
 KAPPA = 2.0
 LEAST_EXTRAS, MOST_EXTRAS, EXTRAS_PER_GROUP = 14, 30, 1.4
+
+
+def rows_per_cell(sigma: float) -> float:
+    """Rows that a cell needs: ROWS_PER_NOISE standard deviations, of noise and of chance.
+
+    The root m of m = c sqrt(sigma^2 + m): chance is that of a Poisson count.
+    """
+    square = ROWS_PER_NOISE**2
+    return (square + math.sqrt(square**2 + 4 * square * sigma**2)) / 2
 
 
 @dataclass(frozen=True)
@@ -53,9 +57,8 @@ class Allocation:
 
     margins: float
     classes: float
-    scores: float
+    coarse: float
     first_tree: float
-    higher_trees: float
     extras: float
     #: Groups of equal mass into which a numeric column is cut.
     groups: int
@@ -64,14 +67,26 @@ class Allocation:
     #: Weight of the vine in the reweighting.
     kappa: float
     extra_tables: int
-    trees: int
+
+    @property
+    def margin_groups(self) -> int:
+        """Groups of equal mass whose counts settle the margins."""
+        return int(np.clip(MARGIN_GROUPS * self.groups, LEAST_MARGIN, MOST_MARGIN))
+
+    def histograms(self, cut: float) -> tuple[float, list[float], float]:
+        """Shares of first cells, of each round of parts and of groups.
+
+        ``cut`` is the share of columns whose cells can be cut.
+        """
+        relative = [CELLS, *(part * cut for part in PARTS), GROUPS]
+        cells, *parts, groups = [self.margins * one / sum(relative) for one in relative]
+        return cells, parts, groups
 
 
 def allocation(
     n: float,
     columns: int,
     classes: int,
-    truncation: int | None,
     noise: Calibration,
     *,
     targeted: bool,
@@ -84,7 +99,6 @@ def allocation(
     n : number of rows, public or noisy
     columns : number of columns, the target included
     classes : number of classes of the target, 1 without one
-    truncation : number of trees, None to choose it here
     targeted : whether there is a target, which may have one class only
     reweighted : whether tables that the vine cannot hold are of use
     """
@@ -92,19 +106,14 @@ def allocation(
     own = SHARES.classes if classes > 1 else 0.0
     first = SHARES.first_tree + SHARES.classes - own
     sigma = max(noise.sigma(first, max(1, others - 1)), 1e-9)
-    k = float(np.sqrt(n / (classes * sigma * CELLS_PER_NOISE)))
+    k = math.sqrt(n / (classes * rows_per_cell(sigma)))
     enough = float(np.clip((k - POOR) / (RICH - POOR), 0, 1))
     depth = enough if others > 1 else 0.0
     more = float(np.clip((k - FAIR) / (RICH - FAIR), 0, 1)) if others > 2 else 0.0
-    if truncation is None:
-        truncation = AUTO_TREES if k >= DEEP else 1
-    higher = SHARES.higher_trees * more * (truncation > 1 and more > WORTH)
-    spare = SHARES.higher_trees * more - higher
     shares = {
         "classes": own * enough * (others > 0),
-        "scores": SHARES.scores * depth,
-        "first_tree": first * depth + SHARES.extras * more * (not reweighted) + spare / 2,
-        "higher_trees": higher,
+        "coarse": SHARES.coarse * depth if others > 2 else 0.0,
+        "first_tree": first * depth + SHARES.extras * more * (not reweighted),
         "extras": SHARES.extras * more * reweighted,
     }
     groups = int(np.clip(round(min(k, 1e6)), LEAST_GROUPS, MOST_GROUPS))
@@ -115,5 +124,4 @@ def allocation(
         rare=min(0.2, RARE * sigma / n),
         kappa=KAPPA / sigma,
         extra_tables=int(np.clip(EXTRAS_PER_GROUP * groups, LEAST_EXTRAS, MOST_EXTRAS)),
-        trees=truncation,
     )

@@ -6,13 +6,13 @@ Only the curator applies them to rows; docs/private_vine.md, lemma 1, is about t
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.private_vine.model import FittedVine
-from copula_shirley.private_vine.vine import Given
+from copula_shirley.private_vine.intervals import Intervals
 from copula_shirley.rows.rows import Chunk
 
 
@@ -28,61 +28,52 @@ class AllRows:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupKey:
-    """The joint group of a row; groups are made of declared cells, by column."""
+class Axis:
+    """Groups of cells of one column."""
 
-    names: tuple[str, ...]
-    groups: tuple[NDArray[np.intp], ...]
+    name: str
+    #: The group of each cell.
+    groups: NDArray[np.intp]
+    #: The cells of a numeric column; those of other columns are the declared ones.
+    intervals: Intervals | None = None
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(int(groups.max()) + 1 for groups in self.groups)
+    def size(self) -> int:
+        return int(self.groups.max()) + 1
 
-    @property
-    def axes(self) -> dict[Hashable, NDArray[np.intp]]:
-        """The group of each declared cell, by column."""
-        return dict(zip(self.names, self.groups, strict=True))
-
-    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
-        cell = np.zeros(len(chunk), dtype=np.intp)
-        for name, groups, size in zip(self.names, self.groups, self.shape, strict=True):
-            cell = cell * size + groups[chunk.codes[name]]
-        return cell
+    def index(self, chunk: Chunk) -> NDArray[np.integer[Any]]:
+        """The group of each row."""
+        own, name = self.intervals, self.name
+        if own is None:
+            return self.groups[chunk.codes[name]]
+        found = chunk.derived(name, own, lambda c: own.index(c.numbers[name]).astype(np.int32))
+        return self.groups[found]
 
 
 @dataclass(frozen=True, eq=False)
-class InnovationKey:
-    """The cell of u(partner | D) and u(child | D) of a row on an even grid.
+class GroupMap:
+    """The joint group of a row, by column."""
 
-    h-functions of released tables and jitter make it a public function of each row.
-    """
-
-    model: FittedVine = field(compare=False)
-    child: int
-    partner: int
-    given: Given
-    grid: int
+    parts: tuple[Axis, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.model.names[self.partner], self.model.names[self.child]
+        return tuple(axis.name for axis in self.parts)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.grid, self.grid
+        return tuple(axis.size for axis in self.parts)
 
     @property
     def axes(self) -> dict[Hashable, NDArray[np.intp]]:
-        """u(variable | given) on the same grid is the same function of a row in every table."""
-        even = np.arange(self.grid)
-        return {(v, self.given, self.grid): even for v in (self.partner, self.child)}
+        """The group of each finest cell, by column and cells."""
+        return {
+            (axis.name, 0 if axis.intervals is None else len(axis.intervals)): axis.groups
+            for axis in self.parts
+        }
 
     def cells(self, chunk: Chunk) -> NDArray[np.intp]:
-        # what is known of the rows grows with the trees
-        known, label = chunk.derived(self.model, self.model.uniforms)
-        uniforms = [
-            self.model.vine.pseudo_observation(known, v, self.given, label)
-            for v in (self.partner, self.child)
-        ]
-        a, b = (np.minimum(u * self.grid, self.grid - 1).astype(np.intp) for u in uniforms)
-        return np.asarray(a * self.grid + b)
+        cell = np.zeros(len(chunk), dtype=np.intp)
+        for axis in self.parts:
+            cell = cell * axis.size + axis.index(chunk)
+        return cell

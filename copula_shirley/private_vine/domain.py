@@ -16,7 +16,7 @@ a column, one row could have changed it: the ledger records that as unprotected.
   the commonest category if they are too few to be seen.
 - **Missing values** are part of the domain if their noisy count rises above the noise.
 
-Privacy: docs/private_vine.md, lemma 5.
+Privacy: docs/private_vine.md, lemma 3.
 """
 
 from __future__ import annotations

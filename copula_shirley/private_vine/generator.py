@@ -7,6 +7,7 @@ numbers. docs/private_vine.md has the algorithm and the proof.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
@@ -74,8 +75,8 @@ class PrivateVine(Generator):
         A column with few classes that matters most: every table of tree 1 is measured in each
         class of it.
     truncation : "auto", int or None
-        Number of trees; None for as many as there can be. "auto" grows a second tree only where
-        noise leaves room for it.
+        The most trees. With "auto" and None there are as many as there can be: trees above the
+        first follow from tables that are measured anyway.
     families : bool
         Parametric pair copulas take part in the choice, for pairs of ordered columns.
     reweight : bool
@@ -218,11 +219,10 @@ class PrivateVine(Generator):
 
     def problem(self, schema: Schema, pool_seed: int, *, families: bool | None = None) -> Problem:
         """Everything public that the stages of a fit depend on."""
-        trees: dict[Any, int | None] = {"auto": None, None: NO_LIMIT}
         return Problem(
             schema=schema,
             target=self.target,
-            truncation=trees.get(self.truncation, self.truncation),  # type: ignore[arg-type]
+            truncation=self.truncation if isinstance(self.truncation, int) else NO_LIMIT,
             families=self.families if families is None else families,
             reweighted=self.reweight,
             noise=self._noise(schema),
@@ -233,12 +233,9 @@ class PrivateVine(Generator):
     def _fit(
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
-        jitter, pool = rng.spawn(2)
-        if self.random_state is not None:  # without it nothing that is kept leads to the jitter
-            rows.seed = int(jitter.integers(2**63))
         noise = self._noise(rows.schema)
         curator = self.curator_class(rows, ledger, self._source, noise, self._written)
-        self._pool_seed = int(pool.integers(2**63))
+        self._pool_seed = int(rng.integers(2**63))
         self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), curator)
         self.transcript_ = curator.transcript
 
@@ -330,15 +327,19 @@ class PrivateVine(Generator):
                 "tree": tree,
                 "edge": f"{names[edge.partner]} - {names[edge.child]}",
                 "given": ", ".join(sorted(names[v] for v in edge.given)),
-                "pair copula": edge.copula.family if edge.copula else "independence",
+                "pair copula": edge.family,
                 "strength": self._strength(edge)[1],
             }
             for tree, edge in self._model.vine.edges
+            if tree == 1 or edge.correlation
         ]
         return pd.DataFrame(lines, columns=["tree", "edge", "given", "pair copula", "strength"])
 
     def _strength(self, edge: Edge) -> tuple[float, str]:
         """Kendall's tau, or Cramer's V where a column of the pair has no order."""
+        if edge.correlation:
+            tau = 2 / math.pi * math.asin(edge.correlation)
+            return tau, f"tau {tau:+.2f}"
         if edge.copula is None:
             return 0.0, ""
         columns = (self.schema_[self._model.names[v]] for v in (edge.child, edge.partner))
@@ -352,7 +353,7 @@ class PrivateVine(Generator):
                 "stage": query["stage"],
                 "answers": len(query["what"]),
                 "share of the budget": f"{query['share']:.1%}",
-                "noise": f"{query['sigma']:.1f}" if query["kind"] != "Choice" else "-",
+                "noise": f"{query['sigma']:.1f}",
             }
             for query in self.transcript_.queries
         ]
@@ -363,8 +364,8 @@ class PrivateVine(Generator):
         drawn = []
         for tree, edge in self._model.vine.edges:
             strength, label = self._strength(edge)
-            if edge.copula is not None and edge.copula.family != "checkerboard":
-                label = f"{edge.copula.family}\n{label}"
+            if edge.family not in ("checkerboard", "independence"):
+                label = f"{edge.family}\n{label}"
             drawn.append(DrawnEdge(tree, edge.partner, edge.child, edge.given, strength, label))
         inside = "" if self.target is None else f", in each class of {self.target}"
         graphs = graphs_of(drawn, self._model.names)

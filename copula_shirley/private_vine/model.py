@@ -2,22 +2,23 @@
 
 Everything in it follows from released numbers. Rows are drawn in four steps: classes of the target
 in proportion; the vine's inverse Rosenblatt transform, spread evenly over strata; weights of the
-reweighting and a systematic sample by them; numbers inside the declared cells.
+reweighting and a systematic sample by them; numbers inside their cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.private_vine.leaves import Leaves
+from copula_shirley.private_vine.intervals import Intervals
 from copula_shirley.private_vine.pair_copula import Labels, Uniforms, edges_of
 from copula_shirley.private_vine.reweighting import NoisyTable, pick, reweight
-from copula_shirley.private_vine.vine import Known, RegularVine, stratified
-from copula_shirley.rows.rows import Chunk
+from copula_shirley.private_vine.vine import RegularVine, stratified
 from copula_shirley.schema.conditions import Condition
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
@@ -29,6 +30,10 @@ Grouped = list[NDArray[np.int32]]
 POOL, LEAST_POOL = 4, 20_000
 #: Width of a cell without mass, as a part of its group.
 LEAST_WIDTH = 1e-9
+#: Most rows drawn for a sample under conditions, a few hundred MB.
+MOST_POOL = 2_000_000
+#: A sample that repeats fewer rows is warned of.
+FEW = 500
 #: Passes through the tables when drawn rows are weighed: at the fit, and at each sample.
 SWEEPS, POLISH = 8, 6
 
@@ -43,7 +48,7 @@ class FittedVine:
     total: float = 0.0
     #: Weight of the vine in the reweighting.
     kappa: float = 0.0
-    #: Probability of each declared cell, and its group, by column; tables are made of groups.
+    #: Probability of each cell, and its group, by column; tables are made of groups.
     mass: list[FloatArray] = field(default_factory=list)
     groups: list[NDArray[np.intp]] = field(default_factory=list)
     #: Rows of each class of the target; one class without a target.
@@ -54,13 +59,17 @@ class FittedVine:
     #: What the reweighting looks at, and its logarithmic factors at the fit.
     noisy_tables: list[NoisyTable] = field(default_factory=list)
     factors: list[FloatArray] | None = None
-    #: The parts of cells that were cut, for some numeric columns.
-    leaves: dict[str, Leaves] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.grid = Grid(self.schema)
         self.names = list(self.schema.names)
         self.others = [j for j in range(len(self.names)) if j != self.target]
+        #: The cells of numeric columns; those of other columns are the declared ones.
+        self.intervals = {
+            j: Intervals.of(self.schema[self.names[j]])
+            for j in self.others
+            if not self.schema[self.names[j]].is_listed
+        }
         self._ladders: dict[int, tuple[FloatArray, FloatArray]] = {}
 
     @property
@@ -83,7 +92,7 @@ class FittedVine:
             together = np.bincount(groups, mass)[groups]
             count = np.bincount(groups)[groups]
             inside = np.where(together > 0, mass / np.maximum(together, 1e-300), 1 / count)
-            inside = np.maximum(inside, LEAST_WIDTH)  # rows can be drawn given any declared cell
+            inside = np.maximum(inside, LEAST_WIDTH)  # rows can be drawn given any cell
             inside = inside / np.bincount(groups, inside)[groups]
             edges = np.stack([edges_of(rows) for rows in self.by_class[j].T])
             width = np.diff(edges, axis=1)[:, groups] * inside
@@ -98,21 +107,8 @@ class FittedVine:
         """Before masses change: what was made of them is made anew."""
         self._ladders.clear()
 
-    def uniforms(self, chunk: Chunk) -> tuple[Known, Labels]:
-        """u(x | class) of rows by the distributional transform, and their classes."""
-        label = np.zeros(len(chunk), dtype=np.intp)
-        if self.target is not None:
-            label = chunk.codes[self.names[self.target]].astype(np.intp)
-        known: Known = {}
-        for j in self.others:
-            low, width = self.ladder(j)
-            code, jitter = chunk.codes[self.names[j]], chunk.jitter(self.names[j])
-            value = low[label, code] + jitter * width[label, code]
-            known[j, frozenset()] = value.astype(np.float32)
-        return known, label
-
     def cells(self, j: int, uniforms: Uniforms, label: Labels) -> NDArray[np.intp]:
-        """The declared cell of each uniform."""
+        """The cell of each uniform."""
         low, _ = self.ladder(j)
         codes = np.empty(len(uniforms), dtype=np.intp)
         for y in range(self.classes):
@@ -126,11 +122,14 @@ class FittedVine:
         pairs = zip(self.groups, codes, strict=True)
         return [groups.astype(np.int32)[column] for groups, column in pairs]
 
-    def table_cells(self, variables: Sequence[int], grouped: Grouped) -> NDArray[np.int32]:
+    def table_cells(self, table: NoisyTable, grouped: Grouped) -> NDArray[np.int32]:
         """The cell of each row in a table of some variables' groups."""
-        cell = grouped[variables[0]]
-        for j in variables[1:]:
-            cell = cell * np.int32(self.groups[j].max() + 1) + grouped[j]
+        cell = np.zeros(len(grouped[0]), dtype=np.int32)
+        for i, j in enumerate(table.variables):
+            group = grouped[j]
+            if table.coarse is not None:
+                group = table.coarse[i][group]
+            cell = cell * np.int32(table.shape[i]) + group
         return cell
 
     # -- rows ----------------------------------------------------------------------
@@ -138,38 +137,34 @@ class FittedVine:
     def draw_cells(
         self, n: int, rng: np.random.Generator, given: Mapping[int, Condition] | None = None
     ) -> tuple[Codes, FloatArray]:
-        """Declared cells of n rows drawn from the vine, and their weights."""
+        """Cells of n rows drawn from the vine, and their weights."""
         given, sizes = given or {}, self.class_sizes
+        left = {j: self._left(j, condition) for j, condition in given.items()}
         if self.target is not None and self.target in given:
-            wanted, classes = given[self.target], np.arange(len(sizes))
-            sizes = np.where((wanted.first <= classes) & (classes <= wanted.last), sizes, 0.0)
+            sizes = np.where(left[self.target] > 0, sizes, 0.0)
         share = (np.arange(n) + 0.5) / max(n, 1) * sizes.sum()
         label = np.searchsorted(np.cumsum(sizes), share, side="right").astype(np.intp)
-        bounds = {}
+        bounds, ends = {}, {}
         for j in set(self.others) & set(given):
-            (low, width), first, last = self.ladder(j), given[j].first, given[j].last
+            first, last = np.flatnonzero(left[j])[[0, -1]]
+            low, width = self.ladder(j)
             bounds[j] = low[label, first], (low[:, last] + width[:, last])[label]
+            ends[j] = first, last
         uniforms, weight = self.vine.draw(label, rng, bounds)
         codes: Codes = [label] * len(self.names)
         for j in self.others:
             codes[j] = self.cells(j, uniforms[j], label)
             if j in given:  # a uniform right on an edge may fall beside it
-                codes[j] = np.clip(codes[j], given[j].first, given[j].last)
-        # the ends of a condition may cut a cell: only a part of its rows count
-        for j, leaves in self._cut(given).items():
-            weight = weight * leaves.part()[codes[j]]
+                codes[j] = np.clip(codes[j], *ends[j])
+                weight = weight * left[j][codes[j]]
         return codes, weight
 
-    def _cut(self, given: Mapping[int, Condition]) -> dict[int, Leaves]:
-        """The leaves of columns of numbers, cut to conditions that are no missing value."""
-        found = {}
-        for j, condition in given.items():
-            column = self.schema[self.names[j]]
-            if not column.is_listed and np.isfinite(condition.low):
-                own = self.leaves.get(column.name)
-                own = own or Leaves.of(column, self.grid.cells[column.name])
-                found[j] = own.between(condition.low, condition.high)
-        return found
+    def _left(self, j: int, condition: Condition) -> FloatArray:
+        """The part of each cell of a column that fulfils a condition."""
+        if j in self.intervals and np.isfinite(condition.low):
+            return self.intervals[j].between(condition.low, condition.high)[1]
+        cells = np.arange(len(self.mass[j]))
+        return ((condition.first <= cells) & (cells <= condition.last)).astype(float)
 
     def weigh(self, codes: Codes, weight: FloatArray, sweeps: int) -> FloatArray:
         """Weights of drawn rows after reweighting; sets the factors at the fit."""
@@ -184,7 +179,7 @@ class FittedVine:
         """Weights of drawn rows, given as groups, and the factors of the reweighting."""
         # the smallest tables last: what a sweep leaves behind fits the margins
         tables = sorted(self.noisy_tables, key=lambda table: -len(table.variables))
-        cells = [self.table_cells(table.variables, grouped) for table in tables]
+        cells = [self.table_cells(table, grouped) for table in tables]
         start = weight * (self.total / weight.sum())
         return reweight(cells, tables, start, self.kappa, sweeps, self.factors)
 
@@ -192,33 +187,71 @@ class FittedVine:
         self, n: int, rng: np.random.Generator, given: Mapping[int, Condition] | None = None
     ) -> dict[str, FloatArray]:
         given = given or {}
-        codes, weight = self.draw_cells(max(POOL * n, LEAST_POOL), rng, given)
-        if given and not weight.sum() > 0:  # too unlikely together for floating-point numbers
-            weight = np.ones_like(weight)
-        if self.factors is not None:
-            # tables are of all rows: under a condition only the factors found at the fit apply
-            weight = self.weigh(codes, weight, 0 if given else POLISH)
+        codes, weight = self._pool(n, rng, given)
         keys = [self.groups[j][codes[j]] for j in reversed(self.vine.order)]
         order = np.lexsort([*keys, codes[self.target]] if self.target is not None else keys)
         picked = rng.permutation(pick(weight, order, n, rng))
         codes = [column[picked] for column in codes]
         for j in self._coarse() - set(given):
             codes[j] = self._redrawn(j, codes[j], rng)
-        numbers = self.grid.numbers(dict(zip(self.names, codes, strict=True)), rng)
-        for name, leaves in self.leaves.items():
-            drawn = leaves.draw(numbers[name], codes[self.names.index(name)], rng)
-            numbers[name] = leaves.column.domain.round(drawn)
-        for j, leaves in self._cut(given).items():
-            drawn = leaves.draw(numbers[self.names[j]], codes[j], rng, all_cells=True)
-            drawn = leaves.column.domain.round(drawn)
-            numbers[self.names[j]] = np.clip(drawn, given[j].low, given[j].high)
-        return numbers
+        listed = {name: codes[j] for j, name in enumerate(self.names) if j not in self.intervals}
+        numbers = self.grid.numbers(listed, rng)
+        for j, intervals in self.intervals.items():
+            condition = given.get(j)
+            if condition is None or not np.isfinite(condition.low):
+                numbers[self.names[j]] = intervals.draw(codes[j], rng)
+            else:
+                inside, _ = intervals.between(condition.low, condition.high)
+                drawn = inside.draw(codes[j], rng)
+                numbers[self.names[j]] = np.clip(drawn, condition.low, condition.high)
+        return {name: numbers[name] for name in self.names}
+
+    def _pool(
+        self, n: int, rng: np.random.Generator, given: Mapping[int, Condition]
+    ) -> tuple[Codes, FloatArray]:
+        """Cells of rows to choose a sample from, and their weights.
+
+        Under a condition that is not rare, rows are drawn without it and weighed by all tables;
+        those that fulfil it stay. Under a rare one they are drawn from the vine under the
+        condition, where only the factors found at the fit apply, since tables are of all rows.
+        """
+        size = max(POOL * n, LEAST_POOL)
+        chance = self._chance(given)
+        if not given or chance * MOST_POOL >= size:
+            codes, weight = self.draw_cells(math.ceil(size / chance), rng)
+            if self.factors is not None:
+                weight = self.weigh(codes, weight, POLISH)
+            for j, condition in given.items():
+                weight = weight * self._left(j, condition)[codes[j]]
+            kept = np.flatnonzero(weight)
+            if not given or len(kept) >= n:
+                return [column[kept] for column in codes], weight[kept]
+        codes, weight = self.draw_cells(size, rng, given)
+        if not weight.sum() > 0:  # too unlikely together for floating-point numbers
+            weight = np.ones_like(weight)
+        if self.factors is not None:
+            weight = self.weigh(codes, weight, 0)
+        effective = weight.sum() ** 2 / (weight**2).sum()
+        if effective < min(n, FEW):
+            warnings.warn(
+                f"these conditions are rare: the sample repeats about {effective:.0f} different "
+                "rows of the model, so its margins may be off; wider conditions are drawn better",
+                stacklevel=2,
+            )
+        return codes, weight
+
+    def _chance(self, given: Mapping[int, Condition]) -> float:
+        """The share of rows that would fulfil all conditions if columns were independent."""
+        return math.prod(float(self.mass[j] @ self._left(j, one)) for j, one in given.items())
 
     def _coarse(self) -> set[int]:
         """Columns of which every pair copula is constant inside groups."""
-        copulas = [(edge, edge.copula) for _, edge in self.vine.edges if edge.copula is not None]
-        smooth = [edge for edge, copula in copulas if copula.family != "checkerboard"]
-        return set(self.others) - {v for edge in smooth for v in (edge.child, edge.partner)}
+        return set(self.others) - {
+            v
+            for _, edge in self.vine.edges
+            for v in (edge.child, edge.partner)
+            if edge.family not in ("checkerboard", "independence")
+        }
 
     def _redrawn(
         self, j: int, codes: NDArray[np.intp], rng: np.random.Generator

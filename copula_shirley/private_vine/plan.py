@@ -1,8 +1,8 @@
 """What a fit of PrivateVine will ask, cost and be worth, before any row is read.
 
-The stages are rehearsed with answers that are made up: n rows, spread evenly, every edge worth
-measuring. So the plan shows the questions of a real fit, their noise and their price; which columns
-an edge joins is decided by the real answers.
+The stages are rehearsed with answers that are made up: n rows, spread evenly. So the plan shows the
+questions of a real fit, their noise and their price; which columns an edge joins is decided by the
+real answers.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import pandas as pd
 from copula_shirley.errors import SettingError
 from copula_shirley.fitted import silent
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.queries import Choice, Distances, Query
+from copula_shirley.measure.queries import Query
 from copula_shirley.measure.transcript import Answer, run
+from copula_shirley.private_vine.coarse import ABSOLUTE
 from copula_shirley.private_vine.domain import SHARE, closed
-from copula_shirley.private_vine.stages import ABSOLUTE, learn
+from copula_shirley.private_vine.stages import learn
 from copula_shirley.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -114,12 +115,6 @@ class Rehearsal:
         line = {"stage": query.stage, "what": query.in_words, "share": share}
         line["cost"] = share * self.noise.total
         self.lines.append(line)
-        if isinstance(query, Choice):
-            return Answer([np.arange(query.count)], 0.0)
-        if isinstance(query, Distances):
-            line["noise"] = sigma = self.noise.sigma(share, count, distances=True)
-            far = max(self.n, round(10 * sigma * count))  # every edge is worth measuring
-            return Answer([np.full(count, far, dtype=np.int64)], sigma)
         sigma = self.noise.sigma(share, count)
         cells = [math.prod(one.shape) for one in query.cell_maps]
         error = 0.5 * ABSOLUTE * sigma * float(np.mean(cells)) / self.n
@@ -147,8 +142,8 @@ def _notes(stages: pd.DataFrame, schema: Schema) -> list[str]:
     if len(margins) and float(margins.iloc[0]) > 0.1:
         notes.append(
             f"Margins are noisy: {float(margins.iloc[0]):.0%} of the mass of an average column is "
-            "noise, before ranges and smoothing lower it. Fewer columns, coarser cells or a larger "
-            "epsilon help."
+            "noise, before smoothing lowers it. Fewer columns, coarser cells or a larger epsilon "
+            "help."
         )
     if schema.drafted:
         notes.append(

@@ -21,12 +21,15 @@ NEWTON_STEPS = 5
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable:
-    """A noisy table of some variables' groups, flat."""
+    """A noisy table of some variables' groups, or of coarser groups of these."""
 
     variables: tuple[int, ...]
+    shape: tuple[int, ...]
+    #: Noisy counts, flat, and the standard deviation of the noise in each.
     counts: FloatArray
-    #: Standard deviation of the noise in each cell.
     sigma: FloatArray
+    #: The coarse group of each group, by variable.
+    coarse: tuple[NDArray[np.int32], ...] | None = None
 
 
 def reweight(

@@ -1,69 +1,75 @@
 """The stages of PrivateVine: what is asked about the rows, and what is made of the answers.
 
 A generator in Python's sense: it yields queries and is sent noisy answers, so that the model is a
-function of public settings and of the transcript.
+function of public settings and of the transcript. All queries are counts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.queries import Choice, Distances, Queries, Tables
-from copula_shirley.privacy.noise import Integers
+from copula_shirley.measure.queries import Queries, Tables
 from copula_shirley.private_vine.allocation import (
-    CELLS_PER_NOISE,
-    CHOOSING_EDGES,
-    CHOOSING_EXTRAS,
-    PARTS,
-    RANGED,
+    LEAST_COARSE,
+    MOST_COARSE,
     SHARES,
     Allocation,
     allocation,
+    rows_per_cell,
 )
-from copula_shirley.private_vine.cell_maps import AllRows, GroupKey, InnovationKey
-from copula_shirley.private_vine.leaves import LeafKey, Leaves, with_shares
+from copula_shirley.private_vine.cell_maps import AllRows, Axis, GroupMap
+from copula_shirley.private_vine.coarse import ABSOLUTE, CoarseTables, Pair, coarse_groups
+from copula_shirley.private_vine.intervals import BEFORE_ALL, rows_of_parts
 from copula_shirley.private_vine.margins import (
-    Level,
-    agree,
+    FEW_CELLS,
+    LEAST_SIGMA,
+    Places,
+    combined,
     groups_of,
-    mass_of,
-    ranges_of,
-    spread_of,
+    smooth,
     to_simplex,
 )
 from copula_shirley.private_vine.model import POOL, SWEEPS, FittedVine, Grouped
 from copula_shirley.private_vine.pair_copula import pair_copula, shrink_to
 from copula_shirley.private_vine.reweighting import NoisyTable
-from copula_shirley.private_vine.vine import Edge, RegularVine, spanning_tree
+from copula_shirley.private_vine.vine import (
+    Edge,
+    RegularVine,
+    partial_correlation,
+    spanning_tree,
+)
 from copula_shirley.rows.rows import CellMap
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.schema.schema import Schema
+from copula_shirley.schema.schema import Column, Schema
 
 #: Number of the method: another one asks other questions, or makes another model of the answers.
-REVISION = 5
-#: Least budget weight of a higher tree, relative to tree 2, and of each tree to the one before.
-LEAST_WEIGHT, WEIGHT_RATIO = 1e-3, 0.6
-#: Mean of the absolute value of a standard normal variable.
-ABSOLUTE = math.sqrt(2 / math.pi)
-#: The least and most cells along each axis of tables of innovations.
-LEAST_GRID, MOST_GRID = 5, 20
-#: An edge of a higher tree is measured if its score is so many standard deviations.
-SIGNIFICANT = 2.0
-LEAST_ROWS = 10.0
-#: The least standard deviation and class size that are divided by.
-LEAST_SIGMA, LEAST_CLASS = 1e-9, 1e-3
+REVISION = 6
+LEAST_ROWS, LEAST_CLASS = 10.0, 1e-3
 #: A smaller share of the budget is not spent.
 LEAST_SHARE = 1e-12
-MOST_POOL = 60_000
+#: Parts after the first round are cut from cells of more than one in so many groups.
+BIG = 2.0
+#: Parts whose noise adds up in a group: the rest is known from their cell.
+INDEPENDENT_PARTS = 30
+#: A partial correlation is shrunk by so many standard deviations of its noise (James and Stein),
+#: and left out if little is left of it.
+CORRELATION_NOISE, LEAST_CORRELATION = 2.5, 0.03
+#: Edges of trees above the first, which bounds the time of wide tables.
+MOST_EDGES = 3000
+#: Rows drawn at the fit.
+FIT_POOL = 25_000
 #: Tables beyond the vine are chosen in so many batches; the model is reweighted with so many
 #: passes through the tables between them.
 BATCHES, BATCH_SWEEPS = 4, 3
+#: Coarse tables that are looked at again, those that the vine misses most; and columns whose
+#: triples are candidates.
+MOST_COARSE_TABLES, TRIPLE_COLUMNS = 300, 32
 
 
 @dataclass(frozen=True)
@@ -72,8 +78,8 @@ class Problem:
 
     schema: Schema
     target: str | None
-    #: Number of trees; None where the budget decides.
-    truncation: int | None
+    #: The most trees.
+    truncation: int
     families: bool
     reweighted: bool
     noise: Calibration
@@ -109,7 +115,9 @@ class _Learner:
         self.columns = list(problem.schema)
         self.noise = problem.noise
         self.left = 1.0  # of the stages' share
+        self.total_sigma = 0.0
         self.plan: Allocation
+        self.coarse: CoarseTables | None = None
 
     # -- asking ----------------------------------------------------------------------
 
@@ -120,142 +128,164 @@ class _Learner:
         answer = yield Tables(stage, maps, share * self.problem.share)
         return [table.astype(float) for table in answer.values], answer.sigma
 
-    def _distances(
-        self, stage: str, maps: Sequence[CellMap], guesses: Sequence[FloatArray], share: float
-    ) -> Queries[tuple[FloatArray, float]]:
-        self.left -= share
-        answer = yield Distances(stage, maps, share * self.problem.share, _whole(guesses, maps))
-        return answer.values[0].astype(float), answer.sigma
-
     def _sigma(self, share: float, count: int) -> float:
         """Noise of ``count`` tables that cost a share of the stages' budget."""
         return self.noise.sigma(share * self.problem.share, count)
 
-    def _groups(self, variables: Sequence[int]) -> GroupKey:
-        names = tuple(self.model.names[j] for j in variables)
-        return GroupKey(names, tuple(self.model.groups[j] for j in variables))
+    def _axis(self, j: int, groups: Places) -> Axis:
+        return Axis(self.model.names[j], groups, self.model.intervals.get(j))
 
-    def _with_target(self, *variables: int) -> tuple[int, ...]:
-        return variables if self.target is None else (*variables, self.target)
+    def _groups(self, variables: Sequence[int]) -> GroupMap:
+        return GroupMap(tuple(self._axis(j, self.model.groups[j]) for j in variables))
 
-    def _remember(
-        self, variables: tuple[int, ...], noisy: FloatArray, sigma: FloatArray | float
-    ) -> None:
+    def _remember(self, variables: tuple[int, ...], noisy: FloatArray, sigma: float) -> None:
         """A noisy table for the reweighting."""
-        table = NoisyTable(variables, noisy.ravel(), np.full(noisy.size, sigma))
-        self.model.noisy_tables.append(table)
+        sigmas = np.full(noisy.size, sigma)
+        self.model.noisy_tables.append(NoisyTable(variables, noisy.shape, noisy.ravel(), sigmas))
+
+    def _settle_total(self, tables: Sequence[FloatArray], sigma: float) -> None:
+        """The number of rows by all tables so far, each of which counts every row."""
+        totals = [self.model.total, *(float(table.sum()) for table in tables)]
+        spreads = [self.total_sigma, *(sigma * math.sqrt(table.size) for table in tables)]
+        weights = 1 / np.maximum(spreads, LEAST_SIGMA) ** 2
+        self.model.total = max(float(np.average(totals, weights=weights)), LEAST_ROWS)
+        self.total_sigma = float(1 / np.sqrt(weights.sum()))
 
     # -- stages ----------------------------------------------------------------------
 
     def count_rows(self) -> Queries[None]:
         """A noisy number of rows, on which shares and resolution depend."""
-        noisy, sigma = yield from self._tables("size", [AllRows()], SHARES.size)
-        self.size = Level(np.zeros(1, dtype=np.intp), noisy[0].ravel(), sigma)
+        noisy, self.total_sigma = yield from self._tables("size", [AllRows()], SHARES.size)
         self.model.total = max(float(noisy[0].sum()), LEAST_ROWS)
         sizes = self.model.grid.sizes
         self.plan = allocation(
             self.model.total,
             len(self.columns),
             1 if self.problem.target is None else sizes[self.problem.target],
-            self.problem.truncation,
             self.noise,
             targeted=self.target is not None,
             reweighted=self.problem.reweighted,
         )
 
     def measure_margins(self) -> Queries[None]:
-        """Masses of the declared cells, and groups of cells for tables."""
+        """Cells of every column with their masses, and groups of cells for tables."""
         model = self.model
         model.kappa = self.plan.kappa
-        numeric = [column for column in self.columns if not column.is_listed]
-        leaves = {c.name: Leaves.of(c, model.grid.cells[c.name]) for c in numeric}
-        wide = {name: own for name, own in leaves.items() if own.values.max() > 1}
-        fine = [part * self.plan.margins * len(wide) / len(self.columns) for part in PARTS]
-        spent = yield from self._count_ranges()
-        share = self.plan.margins - spent - sum(fine)
-        noisy, sigma = yield from self._count_cells("margins", share)
-        self._settle_margins(noisy, sigma)
-        for share in fine:
-            wide = yield from self._cut_leaves(wide, share)
+        wide = [j for j, own in model.intervals.items() if own.values.max() > 1]
+        share, parts, late = self.plan.histograms(len(wide) / len(self.columns))
+        sizes = [len(model.intervals.get(j, ())) or c.size for j, c in enumerate(self.columns)]
+        maps = [GroupMap((self._axis(j, np.arange(size)),)) for j, size in enumerate(sizes)]
+        noisy, sigma = yield from self._tables("margins", maps, share)
+        self._settle_total(noisy, sigma)
+        self.rows = [
+            self._first_rows(column, table, sigma)
+            for column, table in zip(self.columns, noisy, strict=True)
+        ]
+        #: What the noise of the cells adds to the variance of a group, by column.
+        self.variance = [np.full(size, sigma**2) for size in sizes]
+        for i, share in enumerate(parts):
+            wide = yield from self._cut(wide, share, first=i == 0)
+        yield from self._measure_groups("margins of groups", late)
         if self.plan.classes == self.plan.first_tree == 0:  # nothing else will be asked
             yield from self._spend_rest()
 
-    def _count_ranges(self) -> Queries[float]:
-        """Ranges of cells of columns with many; the share of the budget that was spent."""
-        sizes = self.model.grid.sizes
-        found = [(c.name, ranges_of(c, sizes[c.name])) for c in self.columns]
-        maps = [GroupKey((name,), (groups,)) for name, several in found for groups in several]
-        self.ranges: list[list[Level]] = [[] for _ in found]
-        if not maps:
-            return 0.0
-        share = RANGED * self.plan.margins * sum(bool(some) for _, some in found) / len(found)
-        noisy, sigma = yield from self._tables("ranges of cells", maps, share)
-        counts = iter(noisy)
-        self.ranges = [
-            [Level(groups, next(counts), sigma) for groups in several] for _, several in found
-        ]
-        return share
+    def _first_rows(self, column: Column, table: FloatArray, sigma: float) -> FloatArray:
+        """Rows of a column's first cells; neighbours of a column of few values share a density."""
+        intervals = self.model.intervals.get(self.model.names.index(column.name))
+        if intervals is not None and sigma > 0 and len(table) > FEW_CELLS:
+            width = np.minimum(intervals.values, 1e15)
+            if not (column.domain.has_magnitudes and width.max() > 1):
+                missing = intervals.low <= BEFORE_ALL
+                table = smooth(table, width / width.mean(), missing, sigma)
+        return to_simplex(table, self.model.total)
 
-    def _count_cells(self, stage: str, share: float) -> Queries[tuple[list[FloatArray], float]]:
-        sizes = self.model.grid.sizes
-        maps = [GroupKey((name,), (np.arange(sizes[name]),)) for name in self.model.names]
-        return (yield from self._tables(stage, maps, share))
-
-    def _settle_margins(self, counts: Sequence[FloatArray], sigma: float) -> None:
-        """Mass and groups of every column; groups that there are already stay."""
+    def _cut(self, wide: Sequence[int], share: float, *, first: bool) -> Queries[list[int]]:
+        """Count parts of heavy cells; the columns that were cut, for the next round."""
         model = self.model
-        self.counts, self.cell_sigma, self.margin_sigma = counts, sigma, sigma
-        every = [
-            [*ranges, Level(np.arange(own.size), own, sigma)]
-            for ranges, own in zip(self.ranges, counts, strict=True)
+        if not wide:
+            return []
+        sigma = self._sigma(share, len(wide))
+        big = 0.0 if first else model.total / (BIG * self.plan.groups)
+        found = {j: model.intervals[j].cut(self.rows[j], sigma, big) for j in wide}
+        cuts = {j: cut for j, cut in found.items() if cut is not None}
+        if not cuts:
+            return []
+        new = {j: np.bincount(parent)[parent] > 1 for j, (_, parent) in cuts.items()}
+        maps = [
+            GroupMap((Axis(model.names[j], np.where(new[j], np.cumsum(new[j]), 0), finer),))
+            for j, (finer, _) in cuts.items()
         ]
-        spread = self._settle_total([self.size, *(level for levels in every for level in levels)])
-        model.forget_ladders()
-        model.mass, model.noisy_tables = [], [t for t in model.noisy_tables if len(t.variables) > 1]
-        for j, (column, levels) in enumerate(zip(self.columns, every, strict=True)):
-            mass = mass_of(column, model.grid.cells[column.name], levels, model.total)
-            model.mass.append(mass)
-            if len(model.groups) == j:
-                exact = np.arange(len(mass))
-                groups = groups_of(column, mass, self.plan.groups, self.plan.rare)
-                model.groups.append(exact if j == self.target else groups)
-            groups = model.groups[j]
-            merged = np.bincount(groups, agree(levels, model.total)).astype(float)
-            self._remember((j,), merged, spread_of(groups, levels, spread))
+        noisy, sigma = yield from self._tables("parts of cells", maps, share)
+        for (j, (finer, parent)), table in zip(cuts.items(), noisy, strict=True):
+            counts = np.zeros(len(parent))
+            counts[new[j]] = table[-int(new[j].sum()) :]
+            largest = self.noise.largest(len(table))
+            model.intervals[j], self.rows[j] = rows_of_parts(
+                finer, parent, self.rows[j], counts, sigma, largest
+            )
+            self.variance[j] = np.where(new[j], sigma**2, self.variance[j][parent])
+        return list(cuts)
 
-    def _settle_total(self, counted: Sequence[Level]) -> float:
-        """The number of rows by all tables that count every row; its standard deviation."""
-        totals = [level.counts.sum() for level in counted]
-        spreads = [level.sigma * math.sqrt(level.counts.size) for level in counted]
-        weights = 1 / np.maximum(spreads, LEAST_SIGMA) ** 2
-        self.model.total = max(float(np.average(totals, weights=weights)), LEAST_ROWS)
-        return float(1 / np.sqrt(weights.sum()))
+    def _measure_groups(self, stage: str, share: float) -> Queries[None]:
+        """Margins once more, in about equally heavy groups of cells; groups for tables of them."""
+        model, first = self.model, not self.model.groups
+        if first:
+            self.fine = [self._fine_groups(j) for j in range(len(self.columns))]
+            pairs = zip(self.fine, self.variance, strict=True)
+            self.variance = [self._group_variance(fine, own) for fine, own in pairs]
+        maps = [GroupMap((self._axis(j, fine),)) for j, fine in enumerate(self.fine)]
+        noisy, sigma = yield from self._tables(stage, maps, share)
+        self._settle_total(noisy, sigma)
+        self.margin_sigma = sigma
+        model.noisy_tables = [t for t in model.noisy_tables if len(t.variables) > 1]
+        model.mass = []
+        for j, (table, fine) in enumerate(zip(noisy, self.fine, strict=True)):
+            before = np.bincount(fine, self.rows[j]).astype(float)
+            counts, variance = combined(before, self.variance[j], table, sigma)
+            found = to_simplex(counts, model.total, variance)
+            even = 1 / np.bincount(fine)[fine]
+            inside = self.rows[j] / np.maximum(before[fine], 1e-300)
+            self.rows[j] = found[fine] * np.where(before[fine] > 0, inside, even)
+            self.variance[j] = variance
+            model.mass.append(self.rows[j] / self.rows[j].sum())
+            if first:
+                model.groups.append(self._table_groups(j, found / found.sum()))
+            # without the bound at 0, which would be a bias for the reweighting
+            place = np.zeros(len(found), dtype=np.intp)
+            place[fine] = model.groups[j]
+            counts = counts + variance * (model.total - counts.sum()) / variance.sum()
+            sums = np.bincount(place, counts).astype(float)
+            spread = np.sqrt(np.bincount(place, variance))
+            model.noisy_tables.append(NoisyTable((j,), sums.shape, sums, spread))
+        model.forget_ladders()
+
+    def _fine_groups(self, j: int) -> Places:
+        mass, column = self.rows[j] / self.rows[j].sum(), self.columns[j]
+        if j == self.target or not column.is_ordered or len(mass) <= self.plan.margin_groups:
+            return np.arange(len(mass))
+        return groups_of(column, mass, self.plan.margin_groups, 0.0)
+
+    def _table_groups(self, j: int, fine_mass: FloatArray) -> Places:
+        """Groups of cells for tables, made of the groups whose margins were measured."""
+        if j == self.target:
+            return self.fine[j]
+        groups = groups_of(self.columns[j], fine_mass, self.plan.groups, self.plan.rare)
+        return groups[self.fine[j]]
+
+    def _group_variance(self, groups: Places, variance: FloatArray) -> FloatArray:
+        """About the variance of the counts of groups that sum to the number of rows."""
+        least = variance.min()
+        parts = variance > least
+        sums = np.bincount(groups, np.where(parts, 0.0, variance))
+        several = np.minimum(np.bincount(groups, parts), INDEPENDENT_PARTS)
+        sums = sums + several * variance.max()
+        share = np.bincount(groups) / len(groups)
+        return np.asarray(sums * (1 - share) + share**2 * self.total_sigma**2 + LEAST_SIGMA)
 
     def _spend_rest(self) -> Queries[None]:
-        """Margins a second time, with what other stages left of the budget."""
-        if self.left < LEAST_SHARE or self.noise.budget is None:
-            return
-        first, once = self.counts, max(self.cell_sigma, LEAST_SIGMA)
-        again, twice = yield from self._count_cells("margins again", self.left)
-        weight = twice**2 / (once**2 + twice**2)
-        counts = [weight * a + (1 - weight) * b for a, b in zip(first, again, strict=True)]
-        self._settle_margins(counts, math.sqrt(weight) * once)
-
-    def _cut_leaves(self, wide: dict[str, Leaves], share: float) -> Queries[dict[str, Leaves]]:
-        """Count parts of heavy leaves; the columns that were cut, for the next pass."""
-        model = self.model
-        rows = {name: model.mass[model.names.index(name)] * model.total for name in wide}
-        sigma = self._sigma(share, len(wide)) if wide else 0.0
-        cut = {name: leaves.cut(rows[name], sigma) for name, leaves in wide.items()}
-        maps = {name: LeafKey(*found) for name, found in cut.items() if found is not None}
-        if not maps:
-            return {}
-        noisy, sigma = yield from self._tables("parts of cells", list(maps.values()), share)
-        for (name, parts), table in zip(maps.items(), noisy, strict=True):
-            counts, largest = parts.counts(table), self.noise.largest(len(table))
-            known = parts.leaves, parts.parent, rows[name]
-            model.leaves[name] = with_shares(*known, counts, sigma, largest)
-        return {name: model.leaves[name] for name in maps}
+        """Margins again, with what other stages left of the budget."""
+        if self.left >= LEAST_SHARE and self.noise.budget is not None:
+            yield from self._measure_groups("margins again", self.left)
 
     def measure_classes(self) -> Queries[None]:
         """Sizes of the classes, and margins inside each."""
@@ -264,10 +294,12 @@ class _Learner:
             (np.bincount(groups, mass) * model.total).astype(float)
             for groups, mass in zip(model.groups, model.mass, strict=True)
         ]
-        if self.target is None or self.plan.classes == 0:
+        if self.target is None:
             model.class_sizes = np.array([model.total])
-            if self.target is not None:
-                model.class_sizes = np.maximum(one_way[self.target], LEAST_CLASS)
+            model.by_class = {j: one_way[j][:, None] for j in model.others}
+            return
+        if self.plan.classes == 0:
+            model.class_sizes = np.maximum(one_way[self.target], LEAST_CLASS)
             share = model.class_sizes / model.class_sizes.sum()
             model.by_class = {j: np.outer(one_way[j], share) for j in model.others}
             return
@@ -285,78 +317,94 @@ class _Learner:
         self.margin_sigma = sigma
 
     def grow_first_tree(self) -> Queries[None]:
-        """Scores of all pairs, their maximum spanning tree, its tables and pair copulas."""
+        """Coarse tables of all pairs, their maximum spanning tree, its tables and pair copulas."""
         model = self.model
         model.vine = RegularVine(list(model.others))
         if self.plan.first_tree == 0:
             return
-        pairs = list(combinations(model.others, 2))
-        scores = yield from self._score_pairs(pairs)
-        order, links = spanning_tree(model.others, dict(zip(pairs, scores, strict=True)))
+        scores = yield from self._score_pairs()
+        order, links = spanning_tree(model.others, scores)
         model.vine = RegularVine(order)
-        maps = [self._groups(self._with_target(a, b)) for a, b in links]
+        classes = () if self.target is None else (self.target,)
+        maps = [self._groups((*link, *classes)) for link in links]
         noisy, sigma = yield from self._tables("tree 1", maps, self.plan.first_tree)
         for (a, b), table in zip(links, noisy, strict=True):
-            smooth = self.columns[a].is_ordered and self.columns[b].is_ordered
-            cube = table.reshape(model.shapes[a], model.shapes[b], model.classes)
-            margins, families = (model.by_class[a], model.by_class[b]), self.problem.families
-            copula = pair_copula(cube, sigma, *margins, families=families and smooth)
-            model.vine.add(Edge(b, a, frozenset(), copula))
+            smooth_axes = self.columns[a].is_ordered and self.columns[b].is_ordered
+            cube = table.reshape(*table.shape[:2], model.classes)
+            families = self.problem.families and smooth_axes
+            copula = pair_copula(
+                cube, sigma, model.by_class[a], model.by_class[b], families=families
+            )
+            model.vine.add(Edge(b, a, copula=copula))
             if copula.family.endswith("checkerboard"):  # noise would only blur a family
-                self._remember(self._with_target(a, b), table, sigma)
+                self._remember((a, b, *classes), table, sigma)
 
-    def _score_pairs(self, pairs: Sequence[tuple[int, int]]) -> Queries[FloatArray]:
-        """Distance of each pair from independence inside classes, less what chance explains."""
-        model = self.model
-        share = {j: table / model.class_sizes for j, table in model.by_class.items()}
-        expected = [np.einsum("ay,by->aby", model.by_class[a], share[b]) for a, b in pairs]
-        noise = self.margin_sigma**2
-        blur = [noise * (share[a][:, None] ** 2 + share[b][None] ** 2) for a, b in pairs]
-        chance = [ABSOLUTE * np.sqrt(q + v).sum() for q, v in zip(expected, blur, strict=True)]
-        maps = [self._groups(self._with_target(a, b)) for a, b in pairs]
-        scores, _ = yield from self._distances("scores", maps, expected, self.plan.scores)
-        return np.asarray(scores - chance)
+    def _score_pairs(self) -> Queries[dict[Pair, float]]:
+        """How far each pair is from independence, by a coarse noisy table."""
+        model, pairs = self.model, list(combinations(self.model.others, 2))
+        if self.plan.coarse == 0:
+            return dict.fromkeys(pairs, 0.0)
+        sigma = self._sigma(self.plan.coarse, len(pairs))
+        fine = math.sqrt(model.total / rows_per_cell(sigma))
+        count = int(np.clip(round(min(fine, 1e6)), LEAST_COARSE, MOST_COARSE))
+        groups = {
+            j: coarse_groups(self.columns[j], model.by_class[j].sum(axis=1), count)
+            for j in model.others
+        }
+        axes = {j: self._axis(j, groups[j][model.groups[j]]) for j in model.others}
+        maps = [GroupMap((axes[a], axes[b])) for a, b in pairs]
+        noisy, sigma = yield from self._tables("coarse pairs", maps, self.plan.coarse)
+        self.coarse = CoarseTables(dict(zip(pairs, noisy, strict=True)), groups, sigma)
+        return self.coarse.dependence(model.by_class, model.class_sizes, self.margin_sigma)
 
     def grow_higher_trees(self) -> Queries[None]:
-        """Pair copulas of innovations u(a | D), u(b | D), all classes together."""
-        trees = range(2, min(self.plan.trees, len(self.model.others) - 1) + 1)
-        if self.plan.higher_trees <= 0 or not self.model.vine.edges:
-            return
-        weights = np.maximum(WEIGHT_RATIO ** np.arange(len(trees)), LEAST_WEIGHT)
-        for tree, weight in zip(trees, weights / weights.sum(), strict=True):
-            yield from self._grow_tree(tree, self.plan.higher_trees * float(weight))
-
-    def _grow_tree(self, tree: int, share: float) -> Queries[None]:
+        """Gaussian pair copulas for the correlations of ordered columns beside tree 1."""
+        yield from ()  # nothing is asked
         model, vine = self.model, self.model.vine
-        growing = [j for j in vine.order if len(vine.chains[j]) == tree - 1]
-        options = [(j, p, vine.partners(j)[1]) for j in growing for p in vine.partners(j)[0]]
-        if not options:
+        ordered = [j for j in model.others if self.columns[j].is_ordered]
+        if self.coarse is None or len(ordered) < 3:
             return
-        children = len({child for child, _, _ in options})
-        measuring = share * (1 - CHOOSING_EDGES)
-        planned = max(self._sigma(measuring, children), LEAST_SIGMA)
-        fine = math.sqrt(model.total / (CELLS_PER_NOISE * planned)) / 2
-        grid = int(np.clip(round(min(fine, 1e6)), LEAST_GRID, MOST_GRID))
-        maps = [InnovationKey(model, child, p, d, grid) for child, p, d in options]
-        even = [np.full((grid, grid), model.total / grid**2)] * len(maps)
-        stage = f"scores of tree {tree}"
-        scores, noise = yield from self._distances(stage, maps, even, share * CHOOSING_EDGES)
-        scores = scores - ABSOLUTE * grid * math.sqrt(model.total)
-        best: dict[int, int] = {}
-        for i, (child, _, _) in enumerate(options):
-            if child not in best or scores[i] > scores[best[child]]:
-                best[child] = i
-        strong = [i for i in best.values() if scores[i] > max(SIGNIFICANT * noise, planned * grid)]
-        copulas = {}
-        if strong:
-            some = [maps[i] for i in strong]
-            noisy, sigma = yield from self._tables(f"tree {tree}", some, measuring)
-            margin, families = np.full((grid, 1), model.total / grid), self.problem.families
-            for i, table in zip(strong, noisy, strict=True):
-                copula = pair_copula(table[:, :, None], sigma, margin, margin, families=families)
-                copulas[i] = copula.for_classes(model.classes)
-        for i in best.values():
-            vine.add(Edge(*options[i], copulas.get(i)))
+        known = {
+            (min(e.child, e.partner), max(e.child, e.partner)): math.sin(math.pi / 2 * e.copula.tau)
+            for _, e in vine.edges
+            if e.copula is not None
+        }
+        correlations, noises = self.coarse.correlations(model.by_class, ordered, known)
+        place = {variable: i for i, variable in enumerate(ordered)}
+        most = max(2, MOST_EDGES // len(model.others))
+        for tree in range(2, min(self.problem.truncation, len(model.others) - 1, most) + 1):
+            growing = [j for j in vine.order if len(vine.chains[j]) == tree - 1]
+            options = [(j, *vine.partners(j)) for j in growing]
+            edges = [
+                self._gaussian_edge(child, partners, given, correlations, noises, place)
+                for child, partners, given in options
+                if partners
+            ]
+            for edge in edges:
+                vine.add(edge)
+
+    @staticmethod
+    def _gaussian_edge(
+        child: int,
+        partners: Sequence[int],
+        given: frozenset[int],
+        correlations: FloatArray,
+        noises: FloatArray,
+        place: dict[int, int],
+    ) -> Edge:
+        """The edge to the partner with the largest partial correlation; shrunk by its noise."""
+        beside = [place[v] for v in given if v in place]
+        found = {
+            p: partial_correlation(correlations, place[child], place[p], beside)
+            for p in partners
+            if child in place and p in place
+        }
+        partner = max(found, key=lambda p: abs(found[p]), default=partners[0])
+        if partner not in found:
+            return Edge(child, partner, given)
+        r, noise = found[partner], noises[place[child], place[partner]]
+        r *= max(0.0, 1 - (CORRELATION_NOISE * noise) ** 2 / max(r * r, 1e-12))
+        return Edge(child, partner, given, correlation=r if abs(r) > LEAST_CORRELATION else 0.0)
 
     def measure_extras(self) -> Queries[None]:
         """Tables that the vine misses most, and the reweighting to all noisy tables."""
@@ -366,84 +414,85 @@ class _Learner:
         if not self.problem.reweighted:
             return
         rng = np.random.default_rng(self.problem.pool_seed)
-        pool, weight = model.draw_cells(int(min(POOL * model.total, MOST_POOL)) + 1, rng)
+        pool, weight = model.draw_cells(int(min(POOL * model.total, FIT_POOL)) + 1, rng)
+        grouped = model.grouped(pool)
+        if self.coarse is not None:
+            self._use_coarse(self.coarse, grouped, weight)
         if self.plan.extras > 0:
-            yield from self._extra_tables(model.grouped(pool), weight)
+            yield from self._extra_tables(grouped, weight)
         model.weigh(pool, weight, SWEEPS)
+
+    def _use_coarse(self, coarse: CoarseTables, grouped: Grouped, weight: FloatArray) -> None:
+        """Coarse tables that the vine misses most; those beyond noise are for the reweighting."""
+        maps = {j: own.astype(np.int32) for j, own in coarse.groups.items()}
+        self.coarse_tables = {
+            pair: NoisyTable(
+                pair,
+                table.shape,
+                table.ravel(),
+                np.full(table.size, coarse.sigma),
+                (maps[pair[0]], maps[pair[1]]),
+            )
+            for pair, table in coarse.tables.items()
+        }
+        missed = self._missed(coarse, grouped, weight * (self.model.total / weight.sum()))
+        found = sorted(missed, key=lambda pair: -missed[pair])[:MOST_COARSE_TABLES]
+        self.coarse_tables = {pair: self.coarse_tables[pair] for pair in found}
+        for pair, table in self.coarse_tables.items():
+            if missed[pair] > 0:
+                self.model.noisy_tables.append(table)
+
+    def _missed(
+        self, coarse: CoarseTables, grouped: Grouped, weights: FloatArray
+    ) -> dict[Pair, float]:
+        """Rows by which the model is off the coarse table of each pair, beyond noise."""
+        chance = 1 + self.model.total / len(weights)  # of the rows, and of the drawn ones
+        found = {}
+        for pair, table in self.coarse_tables.items():
+            cells = self.model.table_cells(table, grouped)
+            expected = np.bincount(cells, weights, table.counts.size).astype(float)
+            expected = expected.reshape(table.shape)
+            found[pair] = coarse.excess(pair, expected, expected * chance)
+        return found
 
     def _extra_tables(self, grouped: Grouped, weight: FloatArray) -> Queries[None]:
         """Choose and count tables in batches, each against the model reweighted to the last ones.
 
-        A table that misses a pair makes all triples with that pair look far off, too. Once it is
-        counted they no longer do, so the next batch goes elsewhere. Every choice and every table
-        has the noise that it would have in a single batch: rho is per table.
+        A table is worth the rows by which the model is off its pairs, less what its own noise
+        would bring. Once a pair is counted the model is no longer off, so the next batch goes
+        elsewhere.
         """
+        if self.coarse is None:
+            return
         share = self.left  # what other stages left is spent here
-        candidates = self._candidates(share * (1 - CHOOSING_EXTRAS))
-        maps = {variables: self._groups(variables) for variables in candidates}
+        sizes = dict(enumerate(self.model.shapes))
+        candidates = self._candidates(share, sizes)
         count = min(self.plan.extra_tables, len(candidates))
-        sizes = [len(part) for part in np.array_split(np.arange(count), min(BATCHES, count))]
-        for i, size in enumerate(sizes):
-            part = share * size / count if i < len(sizes) - 1 else self.left
-            expected = self._expected(list(maps), grouped, weight)
-            chosen = yield from self._extra_batch(maps, expected, size, part, len(weight))
-            maps = {variables: one for variables, one in maps.items() if variables not in chosen}
+        batches = [len(part) for part in np.array_split(np.arange(count), min(BATCHES, count))]
+        for i, size in enumerate(batches):
+            part = share * size / count if i < len(batches) - 1 else self.left
+            weights, _ = self.model.reweighted(grouped, weight, BATCH_SWEEPS)
+            missed = self._missed(self.coarse, grouped, weights)
+            noise = ABSOLUTE * 0.5 * self._sigma(part, size)
+            worth = [
+                sum(missed.get(pair, 0.0) for pair in combinations(one, 2))
+                - noise * math.prod(sizes[j] for j in one)
+                for one in candidates
+            ]
+            chosen = [candidates[c] for c in np.argsort(-np.array(worth), kind="stable")[:size]]
+            maps = [self._groups(variables) for variables in chosen]
+            noisy, sigma = yield from self._tables("tables beyond the vine", maps, part)
+            for variables, table in zip(chosen, noisy, strict=True):
+                self._remember(variables, table, sigma)
+            candidates = [one for one in candidates if one not in chosen]
 
-    def _expected(
-        self, candidates: Sequence[tuple[int, ...]], grouped: Grouped, weight: FloatArray
-    ) -> list[FloatArray]:
-        """Tables of the model as it is now: drawn rows, reweighted to the tables counted so far."""
-        model, shapes = self.model, self.model.shapes
-        weights, _ = model.reweighted(grouped, weight, BATCH_SWEEPS)
-        cells = [model.table_cells(variables, grouped) for variables in candidates]
-        sizes = [math.prod(shapes[j] for j in variables) for variables in candidates]
-        both = zip(cells, sizes, strict=True)
-        return [np.bincount(cell, weights, size).astype(float) for cell, size in both]
-
-    def _extra_batch(
-        self,
-        options: Mapping[tuple[int, ...], GroupKey],
-        expected: Sequence[FloatArray],
-        count: int,
-        share: float,
-        drawn: int,
-    ) -> Queries[list[tuple[int, ...]]]:
-        """Choose ``count`` tables that are far from the expected ones, and count them."""
-        candidates, maps = list(options), list(options.values())
-        choosing = share * CHOOSING_EXTRAS
-        sigma = self._sigma(share - choosing, count)
-        chance = 1 + self.model.total / drawn  # of the rows, and of the drawn ones
-        handicaps = np.array(
-            [ABSOLUTE * (np.sqrt(q * chance).sum() + 0.5 * sigma * q.size) for q in expected]
-        )
-        self.left -= choosing
-        answer = yield Choice(
-            "choice of tables",
-            maps,
-            choosing * self.problem.share,
-            _whole(expected, maps),
-            np.rint(handicaps).astype(np.int64),
-            count,
-        )
-        chosen = [int(i) for i in answer.values[0]]
-        noisy, sigma = yield from self._tables(
-            "tables beyond the vine", [maps[i] for i in chosen], share - choosing
-        )
-        for i, table in zip(chosen, noisy, strict=True):
-            self._remember(candidates[i], table, sigma)
-        return [candidates[i] for i in chosen]
-
-    def _candidates(self, measuring: float) -> list[tuple[int, ...]]:
-        """Pairs that no table holds yet, and triples if the noise allows so many cells."""
-        model = self.model
-        seen = [{edge.child, edge.partner} for tree, edge in model.vine.edges if tree == 1]
-        pairs = [p for p in combinations(model.others, 2) if set(p) not in seen]
-        sigma = max(self._sigma(measuring, self.plan.extra_tables), LEAST_SIGMA)
-        most, shapes = model.total / (CELLS_PER_NOISE * sigma), model.shapes
-        triples = combinations(model.others, 3)
-        return [*pairs, *(t for t in triples if math.prod(shapes[j] for j in t) <= most)]
-
-
-def _whole(guesses: Sequence[FloatArray], maps: Sequence[CellMap]) -> list[Integers]:
-    pairs = zip(guesses, maps, strict=True)
-    return [np.rint(guess).astype(np.int64).reshape(one.shape) for guess, one in pairs]
+    def _candidates(self, measuring: float, sizes: dict[int, int]) -> list[tuple[int, ...]]:
+        """Pairs that no fine table holds yet, and triples if the noise allows so many cells."""
+        in_tree = [{edge.child, edge.partner} for tree, edge in self.model.vine.edges if tree == 1]
+        pairs: list[tuple[int, ...]] = [p for p in self.coarse_tables if set(p) not in in_tree]
+        sigma = self._sigma(measuring, self.plan.extra_tables)
+        most = self.model.total / rows_per_cell(sigma)
+        # those that the model misses come first
+        named = list(dict.fromkeys(j for pair in self.coarse_tables for j in pair))
+        triples = combinations(sorted(named[:TRIPLE_COLUMNS]), 3)
+        return [*pairs, *(t for t in triples if math.prod(sizes[j] for j in t) <= most)]

@@ -1,36 +1,51 @@
-"""A regular vine of pair copulas in a sampling order: proximity, h-transforms, sampling.
+"""A regular vine in a sampling order: pair copulas in tree 1, Gaussian ones above it.
 
-Thesis 1.2. docs/private_vine.md says why the vine class of pyvinecopulib is not used.
+Thesis 1.2. Values u(v | D) are uniforms where D is empty and normal scores elsewhere, on which a
+Gaussian pair copula is a linear regression. docs/private_vine.md says why the vine class of
+pyvinecopulib is not used.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy
 
 from copula_shirley.private_vine.pair_copula import Labels, PairCopula, Uniforms
 from copula_shirley.schema.domain import FloatArray
 
 #: Least distance of uniforms from 0 and 1.
 TRIM = 1e-12
-#: Number of partners whose cells make up the strata.
-STRATA = 2
+#: Least share of a tail that has a score.
+LEAST_SHARE = 1e-300
+#: Strata of draws by the score of the second partner.
+STRATA = 8
 
 Given = frozenset[int]
 #: Values of u(v | D), by v and D.
 Known = dict[tuple[int, Given], Uniforms]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Edge:
-    """A conditioned pair and its conditioning set; without a copula it is independence."""
+    """A conditioned pair and its conditioning set."""
 
     child: int
     partner: int
-    given: Given
+    given: Given = frozenset()
+    #: In tree 1; without a copula the pair is independent.
     copula: PairCopula | None = None
+    #: Of normal scores, in higher trees.
+    correlation: float = 0.0
+
+    @property
+    def family(self) -> str:
+        if self.copula is not None:
+            return self.copula.family
+        return "gaussian" if self.correlation else "independence"
 
 
 @dataclass
@@ -66,19 +81,21 @@ class RegularVine:
                 allowed.append(other)
         return allowed, given
 
-    def pseudo_observation(
-        self, known: Known, variable: int, given: Given, label: Labels
-    ) -> Uniforms:
-        """u(variable | given) of each row, by the h-functions; ``known`` remembers."""
+    def value(self, known: Known, variable: int, given: Given, label: Labels) -> Uniforms:
+        """u(variable | given) of each row; ``known`` remembers."""
         if (variable, given) not in known:
             edge = self._nodes[given | {variable}]
             other = edge.partner if variable == edge.child else edge.child
             rest = given - {other}
-            value = self.pseudo_observation(known, variable, rest, label)
-            if edge.copula is not None:
-                side = edge.copula if variable == edge.child else edge.copula.turned()
-                partner = self.pseudo_observation(known, other, rest, label)
-                value = side.h(value, partner, label).astype(value.dtype, copy=False)
+            value = self.value(known, variable, rest, label)
+            if rest:
+                if edge.correlation:
+                    value = _left(value, self.value(known, other, rest, label), edge.correlation)
+            else:
+                if edge.copula is not None:
+                    side = edge.copula if variable == edge.child else edge.copula.turned()
+                    value = side.h(value, self.value(known, other, rest, label), label)
+                value = _score(value)
             known[variable, given] = value
         return known[variable, given]
 
@@ -97,33 +114,79 @@ class RegularVine:
         weight = np.ones(len(label))
         for variable in self.order:
             chain = [
-                (edge, self.pseudo_observation(known, edge.partner, edge.given, label))
+                (edge, self.value(known, edge.partner, edge.given, label))
                 for edge in self.chains[variable]
+                if edge.copula is not None or edge.correlation
             ]
             value = stratified(label, _strata(chain, label), rng)
             if bounds and variable in bounds:
-                low, high = bounds[variable]
-                for edge, partner in chain:
-                    if edge.copula is not None:
-                        low = edge.copula.h(low, partner, label)
-                        high = edge.copula.h(high, partner, label)
-                weight *= np.maximum(high - low, 0.0)
-                value = low + value * (high - low)
-            for edge, partner in reversed(chain):
-                known[variable, edge.given | {edge.partner}] = value
-                if edge.copula is not None:
-                    value = edge.copula.inverse(value, partner, label)
-            known[variable, frozenset()] = np.clip(value, TRIM, 1 - TRIM)
+                low, high = (_conditioned(end, chain, label) for end in bounds[variable])
+                # differences of shares are exact in the lower tail only
+                side = np.where(low > 0, -1.0, 1.0)
+                ends = scipy.special.ndtr(np.sort([side * low, side * high], axis=0))
+                weight *= ends[1] - ends[0]
+                value = ends[0] + value * (ends[1] - ends[0])
+                score = side * scipy.special.ndtri(np.maximum(value, LEAST_SHARE))
+            else:
+                score = _score(value)
+            self._settle(known, variable, score, dict(chain), label)
         return {variable: known[variable, frozenset()] for variable in self.order}, weight
+
+    def _settle(
+        self,
+        known: Known,
+        variable: int,
+        value: FloatArray,
+        partners: Mapping[Edge, Uniforms],
+        label: Labels,
+    ) -> None:
+        """What is known of a variable, from its score given all partners down to its own value."""
+        for edge in reversed(self.chains[variable]):
+            known[variable, edge.given | {edge.partner}] = value
+            if edge.given and edge.correlation:
+                r = edge.correlation
+                value = r * partners[edge] + math.sqrt(1 - r * r) * value
+            elif not edge.given:
+                value = scipy.special.ndtr(value)
+                if edge.copula is not None:
+                    value = edge.copula.inverse(value, partners[edge], label)
+        if not self.chains[variable]:
+            value = scipy.special.ndtr(value)
+        known[variable, frozenset()] = np.clip(value, TRIM, 1 - TRIM)
+
+
+def _score(uniforms: Uniforms) -> FloatArray:
+    return np.asarray(scipy.special.ndtri(np.clip(uniforms, TRIM, 1 - TRIM)))
+
+
+def _left(value: Uniforms, other: Uniforms, correlation: float) -> FloatArray:
+    """What a score is without its regression on another one, standardised."""
+    return np.asarray((value - correlation * other) / math.sqrt(1 - correlation * correlation))
+
+
+def _conditioned(
+    value: FloatArray, chain: Sequence[tuple[Edge, Uniforms]], label: Labels
+) -> FloatArray:
+    """The score of a value given all partners of its chain."""
+    scores = None
+    for edge, partner in chain:
+        if edge.copula is not None:
+            value = edge.copula.h(value, partner, label)
+        else:
+            scores = _left(_score(value) if scores is None else scores, partner, edge.correlation)
+    return _score(value) if scores is None else scores
 
 
 def _strata(chain: Sequence[tuple[Edge, Uniforms]], label: Labels) -> Labels:
-    """The joint cell of the first partners, in which draws are spread evenly."""
+    """The joint cell of the first two partners, in which draws are spread evenly."""
     cell = np.zeros(len(label), dtype=np.intp)
-    for edge, partner in chain[:STRATA]:
+    for edge, partner in chain[:2]:
         if edge.copula is not None:
             lines = edge.copula.mass.shape[0] * edge.copula.mass.shape[1]
             cell = cell * lines + edge.copula.line(partner, label)
+        else:
+            share = scipy.special.ndtr(partner)
+            cell = cell * STRATA + np.minimum(share * STRATA, STRATA - 1).astype(np.intp)
     return cell
 
 
@@ -152,15 +215,30 @@ def spanning_tree(
 
     It starts from the variable with the largest sum of scores.
     """
-
-    def score(a: int, b: int) -> float:
-        return scores[min(a, b), max(a, b)]
-
-    root = max(variables, key=lambda a: sum(score(a, b) for b in variables if b != a))
-    order, links = [root], []
-    while len(order) < len(variables):
-        left = [b for b in variables if b not in order]
-        a, b = max(((a, b) for a in order for b in left), key=lambda link: score(*link))
-        order.append(b)
-        links.append((a, b))
+    size = len(variables)
+    weight = np.full((size, size), -np.inf)
+    for i, a in enumerate(variables):
+        for k, b in enumerate(variables[:i]):
+            weight[i, k] = weight[k, i] = scores[min(a, b), max(a, b)]
+    sums = np.where(np.isfinite(weight), weight, 0.0).sum(axis=1)
+    place = int(sums.argmax())
+    order, links = [variables[place]], []
+    left = np.arange(size) != place
+    best, nearest = weight[place].copy(), np.full(size, place)
+    while left.any():
+        place = int(np.where(left, best, -np.inf).argmax())
+        order.append(variables[place])
+        links.append((variables[nearest[place]], variables[place]))
+        left[place] = False
+        nearer = weight[place] > best
+        nearest[nearer], best[nearer] = place, weight[place, nearer]
     return order, links
+
+
+def partial_correlation(
+    correlations: FloatArray, first: int, second: int, given: Sequence[int]
+) -> float:
+    """The correlation of two variables beside some others, from all correlations."""
+    which = [first, second, *given]
+    precision = np.linalg.inv(correlations[np.ix_(which, which)])
+    return float(-precision[0, 1] / math.sqrt(precision[0, 0] * precision[1, 1]))

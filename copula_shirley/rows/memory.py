@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import secrets
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
@@ -44,12 +43,8 @@ class MemoryRows:
         self.numbers = numbers
         self.units = np.arange(size) if units is None else units
         self.labels, self.missing = labels or {}, missing or {}
-        self.row_numbers = np.arange(size)
-        #: Of the jitter: nothing that is kept leads to it.
-        self.seed = secrets.randbits(128)
         if codes is not None:
             self.codes = codes
-        self._tables: dict[CellMap, Integers] = {}
         self._derived: dict[Hashable, Any] = {}
 
     @classmethod
@@ -84,8 +79,6 @@ class MemoryRows:
         return Chunk(
             {name: values[part] for name, values in self.codes.items()},
             {name: values[part] for name, values in self.numbers.items()},
-            self.row_numbers[part].astype(np.uint64),
-            self.seed,
             {name: values.iloc[part] for name, values in self.labels.items()},
             {name: values[part] for name, values in self.missing.items()},
         )
@@ -97,17 +90,12 @@ class MemoryRows:
 
     # -- what a curator asks: see ``copula_shirley.rows.rows.Rows`` --------------------
 
-    def count(self, cell_map: CellMap, *, again: bool = False) -> Integers:
-        if cell_map in self._tables:
-            return self._tables[cell_map]
+    def count(self, cell_map: CellMap) -> Integers:
         size = math.prod(cell_map.shape)
         counts = np.zeros(size, dtype=np.int64)
         for chunk in self._chunks:
             counts += np.bincount(cell_map.cells(chunk), minlength=size)
-        counts = counts.reshape(cell_map.shape)
-        if again:
-            self._tables[cell_map] = counts
-        return counts
+        return counts.reshape(cell_map.shape)
 
     def tally(self, label_map: LabelMap) -> Tally:
         found: Tally = Counter()

@@ -86,8 +86,10 @@ class Grid:
     def numbers(
         self, codes: dict[str, NDArray[np.intp]], rng: np.random.Generator
     ) -> dict[str, FloatArray]:
-        """A number drawn inside each cell, at the column's resolution."""
-        return {
-            name: self.columns[name].domain.round(part.spread(part.first[codes[name]], rng))
+        """A number drawn inside each cell, at the resolution of its column."""
+        inside = {
+            name: part.spread(part.first[codes[name]], rng)
             for name, part in self.cells.items()
+            if name in codes
         }
+        return {name: self.columns[name].domain.round(drawn) for name, drawn in inside.items()}

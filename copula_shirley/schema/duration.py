@@ -71,6 +71,7 @@ class Duration(Timed):
         "resolution": RESOLUTION,
         "cells": CELLS,
     }
+    has_magnitudes = True
     plural = "durations"
     stored = "duration"
     least: ClassVar[dict[str, Any]] = {"minimum": "0s", "maximum": "1h"}

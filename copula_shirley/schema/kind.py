@@ -46,6 +46,8 @@ class Kind:
     is_whole: ClassVar[bool] = False
     #: Whether the numbers that stand for the values lie on a grid of step 1.
     is_discrete: ClassVar[bool] = True
+    #: Whether values count from zero, so that powers of two are cells that follow magnitude.
+    has_magnitudes: ClassVar[bool] = False
     #: Whether a draft asks if the values name people or records.
     may_identify: ClassVar[bool] = False
     #: The values in messages.

@@ -43,6 +43,7 @@ class Number(Kind):
     """Numbers between two bounds; each is its own number."""
 
     is_number = True
+    has_magnitudes = True
     grains = tuple(10.0**-decimals for decimals in range(DECIMALS + 1))
     may_identify = True
 

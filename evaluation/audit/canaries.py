@@ -9,15 +9,13 @@ of fits show what ten thousands on one pair do not. Nothing is learnt, so all fi
 The guess is by likelihood. The attacker knows all rows but the canary's, so he knows what every
 table would hold with it and without it, and guesses what makes the noisy answers likelier, by the
 noise that the ledger implies. Which tables were asked is public: it follows from the answers. Of
-the transcript he reads counts and distances of tables of declared cells; what is chosen by an
-exponential mechanism, parts of cells and innovations are left aside, and that only weakens him. A
-guess is a function of what was released and of the other units, so ``evaluation.audit.bounds``
-holds for it whatever the noise really is.
+the transcript he reads the counts. A guess is a function of what was released and of the other
+units, so ``evaluation.audit.bounds`` holds for it whatever the noise really is.
 
 The tables (``evaluation.audit.pairs.canaries``) are plain: two columns without an order, twenty
 categories each, every combination five times, and one canary for each. So PrivateVine asks for the
-number of rows, the margins, the distance of the pair and its table in tree 1, nothing by an
-exponential mechanism and nothing that needs jitter, and all its noise is Gaussian (or all Laplace).
+number of rows, the margins and the table of the pair, and all its noise is Gaussian (or all
+Laplace).
 """
 
 from __future__ import annotations
@@ -31,9 +29,8 @@ from numpy.typing import NDArray
 
 from copula_shirley.evaluation.audit.bounds import FloatArray
 from copula_shirley.evaluation.audit.neighbours import Canaries
-from copula_shirley.measure.queries import Distances, Tables
+from copula_shirley.measure.queries import Tables
 from copula_shirley.measure.transcript import Answer
-from copula_shirley.private_vine.cell_maps import AllRows, GroupKey
 from copula_shirley.rows.memory import MemoryRows
 
 #: Noise that a ledger implies to be less, or none, is taken for this.
@@ -55,21 +52,14 @@ def likelihoods(
     attacker = _Attacker(tested, inside)
     total: FloatArray = np.zeros(tested.count)
     for query, answer in zip(queries, answers, strict=True):
-        if type(query) not in (Tables, Distances):
+        if not isinstance(query, Tables):
             continue
-        values, sigma = list(answer.values), max(answer.sigma, LEAST_SIGMA)
-        for i, cells in enumerate(query.cell_maps):
-            if not isinstance(cells, AllRows | GroupKey):
-                continue
-            counts, moves = attacker.counts(cells)
-            if isinstance(query, Tables):
-                seen = values[i].astype(float).ravel()
-                noises = [(seen[home] - here, seen[home] - gone) for home, here, gone in moves]
-            else:
-                gap = values[0][i] - _distances(counts, moves, query.guesses[i].ravel())
-                noises = [(gap[0], gap[1])]
-            for present, absent in noises:
-                total += _log(present, sigma, gaussian) - _log(absent, sigma, gaussian)
+        sigma = max(answer.sigma, LEAST_SIGMA)
+        for cells, table in zip(query.cell_maps, answer.values, strict=True):
+            seen = table.astype(float).ravel()
+            for home, present, absent in attacker.moves(cells):
+                total += _log(seen[home] - present, sigma, gaussian)
+                total -= _log(seen[home] - absent, sigma, gaussian)
     return np.round(total, 9)
 
 
@@ -89,8 +79,8 @@ class _Attacker:
         starts = tested.common + np.arange(tested.count) * self._each
         self._starts = [starts + i * tested.count * self._each for i in range(len(tables))]
 
-    def counts(self, cells: Any) -> tuple[FloatArray, Moves]:
-        """Counts as they are, and what each canary changes."""
+    def moves(self, cells: Any) -> Moves:
+        """What each canary changes."""
         places = cells.cells(self._rows)
         counts = np.bincount(places, self._weights, math.prod(cells.shape)).astype(float)
         homes = [places[starts] for starts in self._starts]
@@ -101,17 +91,7 @@ class _Attacker:
             step = sign * self._each * moving
             present = counts[home] + step * ~self._inside
             moves.append((home, present, present - step))
-        return counts, moves
-
-
-def _distances(counts: FloatArray, moves: Moves, guess: FloatArray) -> FloatArray:
-    """The distance of a table to a public one if each canary is in, and if it is not."""
-    gap = np.abs(counts - guess)
-    changes = [
-        [np.abs(count - guess[home]) - gap[home] for count in (present, absent)]
-        for home, present, absent in moves
-    ]
-    return np.asarray(gap.sum() + np.sum(changes, axis=0))
+        return moves
 
 
 def _log(noise: FloatArray, sigma: float, gaussian: bool) -> FloatArray:

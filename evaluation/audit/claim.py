@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,18 +17,15 @@ from copula_shirley.private_vine.generator import PrivateVine
 
 #: What PrivateVine may ask, by stage; trees from the second on are "higher trees".
 STAGES = (
-    *("size", "ranges of cells", "margins", "margins again", "parts of cells", "target", "scores"),
-    *("tree 1", "scores of higher trees", "higher trees", "choice of tables"),
-    *("tables beyond the vine", "domain that is bought"),
+    *("size", "margins", "parts of cells", "margins of groups", "margins again", "target"),
+    *("coarse pairs", "tree 1", "tables beyond the vine", "domain that is bought"),
 )
 DOMAIN = ("categories", "magnitudes", "rest", "resolution")
 
 
 def stage_of(name: str) -> str:
     """The stage of ``STAGES`` that a spend belongs to, or its own name."""
-    if name in DOMAIN:
-        return "domain that is bought"
-    return re.sub(r"\btree (?!1$)\d+$", "higher trees", name)
+    return "domain that is bought" if name in DOMAIN else name
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 The attacker of an audit knows the rows, so he can recount what each query was about and see the
 noise itself. Cost and sensitivity in the ledger imply its scale; with it, each noise becomes a
 standard normal number: the randomised probability integral transform, exact for discrete Gaussian
-and discrete Laplace noise and for a choice by the exponential mechanism (where the transform goes
-along the scores). If the ledger is right, all these numbers are independent, so over all fits
+and discrete Laplace noise. If the ledger is right, all these numbers are independent, so over all
+fits
 
 - for each stage their sum is normal and the sum of their squares a chi-square;
 - a table's numbers, projected on the direction of those of an earlier answer of the same fit, are
@@ -13,8 +13,7 @@ along the scores). If the ledger is right, all these numbers are independent, so
 All of that together fails with a chance of at most ``LEDGER_ALARM`` where the ledger is right
 (Bonferroni). What fails refutes the ledger and so the proof; it is no bound on epsilon.
 
-Queries may remember rows (innovations keep the jittered ranks of the fit), and what they counted
-is taken from the queries: a generator that lies in them is not found out here.
+What was counted is taken from the queries: a generator that lies in them is not found out here.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ from scipy.stats import chi2, norm
 
 from copula_shirley.evaluation.audit.bounds import FloatArray
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.queries import Choice, Distances, Tables
-from copula_shirley.measure.transcript import Answer
+from copula_shirley.measure.queries import Tables
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.schema import Schema
@@ -41,8 +39,6 @@ from copula_shirley.schema.schema import Schema
 LEDGER_ALARM = 1e-4
 #: Relative slack of a stated sigma, for machines that round otherwise.
 SLACK = 1e-9
-#: A choice whose best option has a larger chance shows nothing.
-SURE = 0.8
 #: From this scale on, the sums of discrete Gaussian noise are those of the continuous one.
 SMOOTH = 50.0
 
@@ -89,12 +85,8 @@ def scales(ledger: Ledger, queries: Sequence[Any]) -> list[tuple[float, float]] 
     found = []
     for query, spend in zip(queries, ledger.spends, strict=True):
         share = (spend.rho if ledger.zcdp else spend.epsilon) / calibration.total
-        if isinstance(query, Choice):
-            found.append((calibration.choice_scale(share, query.count), 0.0))
-        else:
-            far = isinstance(query, Distances)
-            scale = calibration.scale(share, len(query.cell_maps), distances=far)
-            found.append((scale, calibration.deviation(scale)))
+        scale = calibration.scale(share, len(query.cell_maps))
+        found.append((scale, calibration.deviation(scale)))
     return found
 
 
@@ -113,8 +105,6 @@ def noise_of(
     rng = np.random.default_rng(None if seed is None else [0x5C07E5, seed])
     rows = MemoryRows.of(table, schema)
     found: list[tuple[str, FloatArray]] = []
-    if questions:
-        rows.seed = questions[-1].rows.seed  # the same jitter as in the fit
     for query, answer, (scale, sigma) in zip(queries, answers, implied, strict=True):
         if not math.isclose(answer.sigma, sigma, rel_tol=SLACK):
             sums.faults.append(
@@ -124,47 +114,15 @@ def noise_of(
         try:
             if generator.schema_ != schema:
                 raise ValueError("cells of a domain that was measured")
-            scores = _standardised(query, answer, rows, scale, rng, gaussian=ledger.zcdp)
-            found += [(query.stage, one) for one in scores]
+            if not isinstance(query, Tables):
+                raise ValueError("no counts")
+            for cell_map, seen in zip(query.cell_maps, answer.values, strict=True):
+                noise = (seen - rows.count(cell_map)).ravel()
+                found.append((query.stage, normal_noise(noise, scale, rng, gaussian=ledger.zcdp)))
         except Exception:
             sums.unknown.append(query.stage)
     sums.add(found)
     return sums
-
-
-def _standardised(
-    query: Any, answer: Answer, rows: MemoryRows, scale: float, rng: Any, *, gaussian: bool
-) -> list[FloatArray]:
-    """For each table (all distances, each choice) its noise as standard normal numbers."""
-    counts = [rows.count(cell_map) for cell_map in query.cell_maps]
-    if isinstance(query, Tables):
-        noises = [seen - own for seen, own in zip(answer.values, counts, strict=True)]
-        return [normal_noise(n.ravel(), scale, rng, gaussian=gaussian) for n in noises]
-    (numbers,) = answer.values  # noqa: PD011  (no table of pandas)
-    gaps = np.array([np.abs(c - g).sum() for c, g in zip(counts, query.guesses, strict=True)])
-    if isinstance(query, Distances):
-        return [normal_noise(numbers - gaps, scale, rng, gaussian=gaussian)]
-    return normal_choices(gaps - query.handicaps, numbers, scale, rng)
-
-
-def normal_choices(
-    merits: NDArray[np.int64], chosen: NDArray[np.int64], scale: float, rng: Any
-) -> list[FloatArray]:
-    """For each choice a standard normal number.
-
-    It is that of the chance of less merit than that of the choice, and a part of that of as much.
-    """
-    left, found = np.ones(len(merits), dtype=bool), []
-    for choice in chosen:
-        weights = np.exp(np.where(left, merits - merits[left].max(), -np.inf) / scale)
-        left[choice] = False
-        weights /= weights.sum()
-        if weights.max() > SURE:  # known before the choice, so that leaving it out is no selection
-            continue
-        below = weights[merits < merits[choice]].sum()
-        level = below + rng.random() * weights[merits == merits[choice]].sum()
-        found.append(norm.ppf(np.clip([level], 1e-300, 1 - 1e-16)))
-    return found
 
 
 def normal_noise(noise: NDArray[np.int64], scale: float, rng: Any, *, gaussian: bool) -> FloatArray:

@@ -16,10 +16,10 @@ They are worst cases for generators of this kind; they are small, so that a fit 
 - ``canaries``: hundreds of records, each there or not by a coin of its own
   (``evaluation.audit.canaries``); for generators that keep a transcript of noisy answers.
   ``canary-people`` has people of three rows.
-- ``questions``: no neighbours, but a table that is large enough to make PrivateVine ask for
-  innovations and parts of cells, and one of independent columns, on which no choice of tables is
-  sure. Only the noise of the answers is looked at (``evaluation.audit.noise_check``), in twenty
-  fits to each, whatever the number of runs.
+- ``questions``: no neighbours, but a table that is large enough to make PrivateVine ask for parts
+  of cells and tables beyond the vine, and one of independent columns. Only the noise of the answers
+  is looked at (``evaluation.audit.noise_check``), in twenty fits to each, whatever the number of
+  runs.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from copula_shirley.evaluation.audit.audit import audit
 from copula_shirley.evaluation.audit.neighbours import Pair
 from copula_shirley.evaluation.audit.pairs import PAIRS, duplicates
 from copula_shirley.measure.queries import Tables
-from copula_shirley.private_vine.cell_maps import GroupKey
+from copula_shirley.private_vine.cell_maps import Axis, GroupMap
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import Grid
 
@@ -42,7 +42,7 @@ class MarginsOnly(PrivateVine):
     def _fit(self, rows: MemoryRows, ledger: Any, rng: Any, progress: Any) -> None:
         curator = self.curator_class(rows, ledger, self._source, self._noise(rows.schema))
         sizes = Grid(rows.schema).sizes
-        keys = [GroupKey((name,), (np.arange(size),)) for name, size in sizes.items()]
+        keys = [GroupMap((Axis(name, np.arange(size)),)) for name, size in sizes.items()]
         curator.answer(Tables("margins", keys, 1.0))
         self.transcript_, self._pool_seed = curator.transcript, 0
 

@@ -26,7 +26,7 @@ KINDS: dict[type[Generator], dict[str, Any]] = {
 }
 #: Only PrivateVine scores tables; diffprivlib has no exponential mechanism, which PrivBayes needs.
 IMPOSSIBLE: dict[int, tuple[type, ...]] = {
-    id(faults.RAW_MARGINS): (DPHistogram, DPCopula, PrivBayes),
+    id(faults.RAW_ORDER): (DPHistogram, DPCopula, PrivBayes),
     id(faults.FLOATS): (PrivBayes,),
 }
 

@@ -16,7 +16,6 @@ from copula_shirley.evaluation.audit.estimates import FALSE_LEDGER
 from copula_shirley.evaluation.audit.noise_check import (
     NoiseSums,
     check_noise,
-    normal_choices,
     normal_noise,
 )
 from copula_shirley.evaluation.audit.pairs import built_in
@@ -43,20 +42,15 @@ def test_noise_of_all_that_private_vine_asks_is_as_stated(settings: Any) -> None
     found = noises(vine(**settings), 0, 2) + noises(vine(), 1, 4)
     wrong, seen = check_noise(found)
     assert wrong == [] and len(found) == 6 and not any(fit.unknown for fit in found)
-    asked = {"size", "ranges of cells", "margins", "scores", "tree 1", "scores of tree 2", "tree 2",
-             "choice of tables", "tables beyond the vine"}  # fmt: skip
-    assert seen >= asked and ("parts of cells" in seen) == (settings == {})
+    asked = {"size", "margins", "margins of groups", "coarse pairs", "tree 1"}
+    asked |= {"tables beyond the vine"}
+    assert seen >= asked | {"parts of cells"}
     assert {stage_of(stage) for stage in seen} <= set(STAGES)
 
 
-def test_exact_innovations_are_found() -> None:
-    found, _ = check_noise(noises(vine(faults.EXACT_INNOVATIONS), 0, 2))
-    assert len(found) == 1 and "in stage 'tree 2' is 0.0" in found[0]
-
-
-def test_choices_of_the_best_are_found() -> None:
-    found, _ = check_noise(noises(vine(faults.EXACT_CHOICE), 1, 16))
-    assert "in stage 'choice of tables'" in found[0] and "and should be 0" in found[0]
+def test_exact_tables_of_one_stage_are_found() -> None:
+    found, _ = check_noise(noises(vine(faults.EXACT_PAIRS), 0, 2))
+    assert len(found) == 1 and "in stage 'coarse pairs' is 0.0" in found[0]
 
 
 def test_a_transcript_that_states_other_noise_is_found_and_blinds_nobody() -> None:
@@ -82,8 +76,9 @@ def test_what_was_asked_and_what_was_not_is_said() -> None:
         run_once(setup, built_in(name, "add-remove"), 0, 1) for name in ("category", "canaries")
     ]
     asked, left, wrong = exercised(fits, setup.boxes)
-    assert asked == ["margins", "scores", "size", "tree 1"] and wrong == []
-    for stage in ("choice of tables", "higher trees", "parts of cells", "domain that is bought"):
+    known = {"coarse pairs", "margins", "margins of groups", "size", "tree 1"}
+    assert known <= set(asked) and wrong == []
+    for stage in ("target", "domain that is bought"):
         assert stage in left
     assert any(text.startswith("drawn rows: no power") for text in left)
     asked, left, _ = exercised([Fit(stated=Statement(asked=("size",)))], ("white",))
@@ -100,13 +95,3 @@ def test_noise_becomes_normal_numbers(scale: float, gaussian: bool) -> None:
     ranks = np.sort(found)[[1_000, 10_000, 19_000]]
     assert ranks == pytest.approx([-1.645, 0, 1.645], abs=0.06)
     assert found.std() == pytest.approx(1, abs=0.025)
-
-
-def test_choices_become_normal_numbers() -> None:
-    rng = np.random.default_rng(2)
-    merits = np.array([0, 5, 5, 8, -20])
-    draw = SeededNoise(rng).choose
-    chosen = [draw(merits.astype(float), 6.0) for _ in range(4_000)]
-    found = np.array([normal_choices(merits, np.array([c]), 6.0, rng)[0][0] for c in chosen])
-    assert abs(found.mean()) < 0.07 and found.std() == pytest.approx(1, abs=0.06)
-    assert normal_choices(np.array([0, 100]), np.array([1, 0]), 6.0, rng) == []  # both are sure

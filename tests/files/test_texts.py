@@ -155,14 +155,14 @@ def test_a_model_does_not_paint_its_own_label(
 
 
 def test_markup_of_a_card_is_shown_as_it_is(vine: Path, tmp_path: Path) -> None:
-    """A headline in green that is none of ours."""
+    """A headline in green that is none of ours is refused in plain text."""
 
     def change(header: dict[str, Any], _: Any) -> None:
         header["card"]["words"]["headline"] = "[green]Proved[/green]: all\nof it"
 
     edited(vine, tmp_path / "m.shirley", change)
     done = run("inspect m.shirley", folder=tmp_path)
-    assert done.code == 0 and "[green]Proved[/green]: all of it" in done.out
+    assert done.code == 2 and "words" in done.err and "\x1b" not in done.err
 
 
 @pytest.mark.slow

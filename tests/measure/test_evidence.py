@@ -18,12 +18,12 @@ from copula_shirley.measure.evidence import noise_faults
 from copula_shirley.measure.queries import Query, Tables
 from copula_shirley.measure.transcript import Answer
 from copula_shirley.privacy.noise import Integers
-from copula_shirley.private_vine.cell_maps import GroupKey
+from copula_shirley.private_vine.cell_maps import Axis, GroupMap
 from copula_shirley.publish.verify import verify_file
 
 Noisy = Callable[[Curator, Integers, float], Integers]
 TRUE = Curator._noisy
-#: Cells of the columns: columns with many are counted in ranges, too, which shows more noise.
+#: Cells of the columns.
 WIDE, NARROW = (60, 80, 3, 2, 1000), (9, 3, 2)
 
 
@@ -97,7 +97,7 @@ def verified(
         (in_one_cell, 2, WIDE),
         (in_one_cell, 3, WIDE),
         (in_one_cell, 6, NARROW),
-        (spread_evenly, 2, WIDE),
+        (spread_evenly, 3, WIDE),
         (spread_evenly, 3, NARROW),
         (spread_evenly, 6, NARROW),
         (smaller(20), 2, WIDE),
@@ -153,7 +153,7 @@ def made_answers(stated: float, seed: int, tables: int = 8) -> list[tuple[Query,
     asked: list[tuple[Query, Answer]] = []
     for i in range(tables):
         counts = rng.multinomial(1000, np.full(20, 0.05)) + np.rint(rng.normal(0, 30, 20))
-        query = Tables("margins", [GroupKey((f"c{i}",), (np.arange(20),))], 0.1)
+        query = Tables("margins", [GroupMap((Axis(f"c{i}", np.arange(20)),))], 0.1)
         asked.append((query, Answer([counts.astype(np.int64)], stated)))
     return asked
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copula_shirley.private_vine.allocation import CELLS_PER_NOISE
+from copula_shirley.private_vine.allocation import ROWS_PER_NOISE
 from copula_shirley.private_vine.pair_copula import (
     PairCopula,
     best_family,
@@ -173,7 +173,7 @@ def test_pure_noise_gives_almost_independence(seed: int) -> None:
     """Tables are so coarse that a cell holds three standard deviations of noise."""
     rng = np.random.default_rng(seed)
     margin = np.full((6, 1), 100.0)
-    sigma = 600 / 36 / CELLS_PER_NOISE
+    sigma = 600 / 36 / ROWS_PER_NOISE
     noisy = 600 / 36 + rng.normal(0, sigma, (6, 6, 1))
     assert abs(pair_copula(noisy, sigma, margin, margin, families=True).tau) < 0.15
 

@@ -14,7 +14,7 @@ def test_the_plan_is_what_a_fit_charges(people: pd.DataFrame, people_schema: Sch
     planned = plan(people_schema, len(table), 1.0, target="rich", neighbours="replace-one")
     prices = planned.stages.set_index("stage")["rho"]
     charged = {s.stage: s.rho for s in ledger.spends}
-    for stage in ("size", "margins", "target", "scores", "tree 1"):
+    for stage in ("size", "margins", "target", "coarse pairs", "tree 1"):
         # shares follow the noisy number of rows
         assert charged[stage] == pytest.approx(prices[stage], rel=0.05)
     noise = planned.stages.set_index("stage")["noise"]

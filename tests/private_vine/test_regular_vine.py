@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kstest
+from scipy.stats import kstest, norm
 
 from copula_shirley.private_vine.pair_copula import PairCopula, edges_of, rake
 from copula_shirley.private_vine.vine import Edge, RegularVine, spanning_tree, stratified
@@ -36,8 +36,8 @@ def random_vine(rng: np.random.Generator, d: int, trees: int, classes: int = 1) 
             allowed, conditioned = vine.partners(child)
             if len(vine.chains[child]) == tree - 1 and allowed:
                 partner = allowed[int(rng.integers(len(allowed)))]
-                copula = random_copula(rng, classes) if rng.random() < 0.8 else None
-                vine.add(Edge(child, partner, conditioned, copula))
+                r = float(rng.uniform(-0.5, 0.5)) if rng.random() < 0.8 else 0.0
+                vine.add(Edge(child, partner, conditioned, correlation=r))
     return vine
 
 
@@ -51,8 +51,8 @@ def test_the_transform_and_its_inverse_give_rows_back(seed: int, d: int, classes
     drawn, weight = vine.draw(label, rng, {v: (u, u) for v, u in rows.items()})
     assert not weight.any()
     for v, u in rows.items():
-        # each of up to five steps loses what 1e-16 is at the lowest density
-        assert np.abs(drawn[v] - u).max() < 1e-11
+        # normal scores far out lose digits in each of up to five steps
+        assert np.abs(drawn[v] - u).max() < 1e-5
 
 
 @settings(max_examples=20)
@@ -67,7 +67,8 @@ def test_pseudo_observations_of_drawn_rows_are_uniform(seed: int) -> None:
     for _, edge in vine.edges:
         whole = edge.given | {edge.partner}
         for variable, given_ in ((edge.child, whole), (edge.partner, edge.given)):
-            u = vine.pseudo_observation(known, variable, given_, label)
+            u = vine.value(known, variable, given_, label)
+            u = norm.cdf(u) if given_ else u
             # draws are spread more evenly than independent ones, for which this is 1e-9
             assert kstest(u, "uniform").pvalue > 1e-9
             assert ((u >= 0) & (u <= 1)).all()

@@ -257,7 +257,7 @@ def test_restated_noise_is_not_the_noise_that_is_there(tmp_path: Path) -> None:
     schema = Schema(tuple(Column(name, "boolean") for name in wide))
     model = PrivateVine(before, delta, reweight=False, random_state=5).fit(wide, schema)
     stages = {query["stage"] for query in model.transcript_.queries}
-    assert stages == {"size", "margins"}
+    assert stages == {"size", "margins", "margins of groups"}
     model.save(tmp_path / "true")
     assert verify_file(tmp_path / "true").fits
 
@@ -463,7 +463,7 @@ def test_exit_codes(histogram: Path, tmp_path: Path) -> None:
         assert run("verify", tmp_path / absent).refusal()
 
 
-# -- found by a hostile reviewer: rows in the transcript, no noise at epsilon 0, forged words -------
+# -- found by a hostile reviewer: rows in the transcript, no noise at epsilon 0, forged words ------
 
 
 @pytest.mark.parametrize("entry", ["rows", "labels"])
