@@ -9,8 +9,8 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from copula_shirley.pictures import picture
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.trees import picture
 
 #: Rounds of raking; the margins of a table are near the agreed ones after a few.
 RAKING_ROUNDS = 5

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from copula_shirley.evaluation.result import pair
 from copula_shirley.files.atomic import atomic_path
-from copula_shirley.trees import sheet, show_as_written
+from copula_shirley.pictures import sheet, show_as_written
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart, and two more.
 COLOURS = (

@@ -23,7 +23,7 @@ ROOMS = (
     ("rows",),
     ("privacy",),
     ("measure",),
-    ("restoring", "trees"),
+    ("restoring", "pictures"),
     ("fitted",),
     ("generator",),
     ("registry",),

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from copula_shirley.cli.commands import LazyGroup, hint
-from copula_shirley.cli.ending import clean_ending, drop_output, flush_output
+from copula_shirley.cli.exits import clean_ending, drop_output, flush_output
 from copula_shirley.cli.renamed import modern
 from copula_shirley.cli.terminal import messages
 from copula_shirley.errors import ShirleyError

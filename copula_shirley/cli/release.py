@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from copula_shirley import tasks
-from copula_shirley.cli.look import label_lines
+from copula_shirley.cli.inspection import label_lines
 from copula_shirley.cli.options import (
     DATA,
     OUTPUT,

@@ -11,8 +11,8 @@ answer it, since they and the scale of the noise give the cost of a pair of tabl
 ``Recorder`` wraps a source of noise and notes its draws in a ``Recording``; ``Player`` gives the
 answers of an earlier one. A recording holds the true values, so it is as private as the rows, and a
 replayed answer is no noise at all. So the facts of both say ``REPLAYED``, and a ledger that was
-told of them proves nothing, in every file and card made of it. ``copula_shirley.measure.watched``
-fits a generator with a wrapped source.
+told of them proves nothing, in every file and card made of it.
+``copula_shirley.measure.recorded_fits`` fits a generator with a wrapped source.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from copula_shirley.generator import Generator, Rebuilt
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.evidence import noise_faults
 from copula_shirley.measure.transcript import Replay, Transcript, run
+from copula_shirley.pictures import DrawnEdge, graphs_of, plot_trees
 from copula_shirley.privacy.budget import (
     Budget,
     NeighbourName,
@@ -46,7 +47,6 @@ from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
 from copula_shirley.settings import check_choices, check_one_of, taking_old_names
-from copula_shirley.trees import DrawnEdge, graphs_of, plot_trees
 
 #: A target with more classes would leave too few rows in each.
 MOST_CLASSES = 32

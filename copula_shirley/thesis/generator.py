@@ -36,6 +36,7 @@ from copula_shirley.fitted import Progress, RandomState
 from copula_shirley.generator import Generator, Rebuilt
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Tables
+from copula_shirley.pictures import edges_of, graphs_of, plot_trees, trees_table
 from copula_shirley.privacy.budget import Budget, NeighbourName
 from copula_shirley.privacy.floating import DiffprivlibNoise
 from copula_shirley.privacy.ledger import Ledger, Reason
@@ -58,7 +59,6 @@ from copula_shirley.thesis.vine import (
     vine_from_json,
     vine_to_json,
 )
-from copula_shirley.trees import edges_of, graphs_of, plot_trees, trees_table
 
 ENCODER_ROWS, HISTOGRAM_ROWS, COPULA_ROWS = "encoder rows", "histogram rows", "copula rows"
 #: Rounds in which one-hot rows without a category are drawn anew.

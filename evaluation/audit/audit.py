@@ -56,7 +56,7 @@ from copula_shirley.evaluation.audit.runs import (
     run_once,
 )
 from copula_shirley.evaluation.result import jsonable
-from copula_shirley.files.code import versions
+from copula_shirley.files.versions import versions
 from copula_shirley.fitted import Progress, silent
 
 #: Fewer runs a side show nothing.

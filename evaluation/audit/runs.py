@@ -39,10 +39,10 @@ from copula_shirley.evaluation.audit.observation import (
     white_box,
 )
 from copula_shirley.files.atomic import atomic_path
-from copula_shirley.files.code import code_digest
+from copula_shirley.files.versions import code_digest
 from copula_shirley.fitted import Progress, silent
 from copula_shirley.generator import Generator
-from copula_shirley.measure.watched import recorded
+from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.registry import takes
 from copula_shirley.schema.schema import Schema
 

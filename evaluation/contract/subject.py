@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from copula_shirley.evaluation.contract.report import Broken, NotApplicable
 from copula_shirley.evaluation.contract.tables import Bad, Case, bad_tables, town
-from copula_shirley.measure.watched import recorded, replayed
+from copula_shirley.measure.recorded_fits import recorded, replayed
 from copula_shirley.privacy.recording import Recording
 from copula_shirley.schema.schema import Schema
 

@@ -17,8 +17,8 @@ from copula_shirley.experiments.cli.display import Display, print_failures, prin
 from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
 from copula_shirley.experiments.generators.candidates import check_settings
 from copula_shirley.experiments.report import write_report
-from copula_shirley.experiments.run.apart import Limits, start_server
 from copula_shirley.experiments.run.on_dask import run_on_dask
+from copula_shirley.experiments.run.processes import Limits, start_server
 from copula_shirley.experiments.run.runner import ended_rows, exit_code, is_stale, run_all
 from copula_shirley.experiments.run.store import Row, Store, tidy
 from copula_shirley.experiments.specs import Grid, Run

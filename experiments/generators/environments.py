@@ -20,7 +20,7 @@ import pooch
 from filelock import FileLock
 
 from copula_shirley.errors import ShirleyError
-from copula_shirley.experiments.run.apart import THREAD_VARIABLES
+from copula_shirley.experiments.run.processes import THREAD_VARIABLES
 
 CACHE = Path(pooch.os_cache("copula-shirley")) / "peers"
 #: How many letters of a log stand in an error.

@@ -20,7 +20,7 @@ from copula_shirley.evaluation import figures
 from copula_shirley.evaluation.result import pair
 from copula_shirley.experiments.report.lines import Line, size
 from copula_shirley.experiments.report.words import Measure, number
-from copula_shirley.trees import sheet
+from copula_shirley.pictures import sheet
 
 #: Of each chart: what can be chosen, and what is shown first.
 CHOICES = {

@@ -16,8 +16,8 @@ from typing import Any
 import pandas as pd
 
 from copula_shirley.errors import SettingError
-from copula_shirley.experiments.run.apart import Limits
 from copula_shirley.experiments.run.execute import heading
+from copula_shirley.experiments.run.processes import Limits
 from copula_shirley.experiments.run.provenance import provenance
 from copula_shirley.experiments.run.runner import Watcher, run_one
 from copula_shirley.experiments.run.store import Row, Store

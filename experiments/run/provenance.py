@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from copula_shirley.files.code import code_digest, versions
+from copula_shirley.files.versions import code_digest, versions
 
 PACKAGES = (
     *("copula-shirley", "numpy", "pandas", "scipy", "scikit-learn", "xgboost-cpu"),

@@ -13,12 +13,12 @@ from typing import Any
 import psutil
 
 from copula_shirley.experiments.generators.candidates import code_of
-from copula_shirley.experiments.run.apart import Ended, Limits, run_apart, start_server
 from copula_shirley.experiments.run.execute import execute, heading
+from copula_shirley.experiments.run.processes import Ended, Limits, run_apart, start_server
 from copula_shirley.experiments.run.provenance import provenance
 from copula_shirley.experiments.run.store import Row, Store
 from copula_shirley.experiments.specs import Run
-from copula_shirley.files.code import code_digest
+from copula_shirley.files.versions import code_digest
 
 #: How many letters of what a run printed are shown when it dies.
 LOG_END = 2000

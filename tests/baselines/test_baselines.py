@@ -15,7 +15,7 @@ from copula_shirley import Column, Schema, SettingError
 from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes
 from copula_shirley.evaluation import kolmogorov_smirnov
 from copula_shirley.measure.queries import Best, Tables
-from copula_shirley.measure.watched import recorded
+from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.privacy.noise import MECHANISMS
 
 SCHEMA = Schema(

@@ -29,7 +29,7 @@ from copula_shirley.evaluation.audit.neighbours import Canaries
 from copula_shirley.evaluation.audit.observation import Observation
 from copula_shirley.evaluation.audit.pairs import built_in
 from copula_shirley.evaluation.audit.runs import Fit, Setup, run_once
-from copula_shirley.measure.watched import recorded
+from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.privacy.zcdp import rho_of
 from copula_shirley.rows.memory import MemoryRows
 

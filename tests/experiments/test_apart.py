@@ -18,8 +18,8 @@ import psutil
 import pytest
 import works
 
-from copula_shirley.experiments.run import apart
-from copula_shirley.experiments.run.apart import Ended, Limits, run_apart
+from copula_shirley.experiments.run import processes as apart
+from copula_shirley.experiments.run.processes import Ended, Limits, run_apart
 
 
 @pytest.fixture

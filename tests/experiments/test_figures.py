@@ -22,7 +22,7 @@ from copula_shirley.experiments.paper.figures import (
     draw_overall,
     draw_settings,
 )
-from copula_shirley.trees import sheet
+from copula_shirley.pictures import sheet
 
 MADE = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 6)), columns=list("ABCDEF"))
 SPLITS = {"0.1": all_metrics(0.1), "0.5": all_metrics(0.2), "0.9": all_metrics(0.3)}

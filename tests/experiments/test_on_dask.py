@@ -11,8 +11,8 @@ import pytest
 
 from copula_shirley import SettingError
 from copula_shirley.experiments.run import on_dask
-from copula_shirley.experiments.run.apart import Limits
 from copula_shirley.experiments.run.on_dask import run_on_dask
+from copula_shirley.experiments.run.processes import Limits
 from copula_shirley.experiments.run.runner import run_all
 from copula_shirley.experiments.run.store import Row, Store
 from copula_shirley.experiments.specs import Run

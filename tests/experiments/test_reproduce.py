@@ -17,7 +17,7 @@ from copula_shirley.experiments.cli import reproduce as command
 from copula_shirley.experiments.paper import figures, gather
 from copula_shirley.experiments.paper.gather import narrowed, read, write_all
 from copula_shirley.experiments.specs import Grid
-from copula_shirley.trees import sheet
+from copula_shirley.pictures import sheet
 
 app = typer.Typer()
 app.command()(command.reproduce)

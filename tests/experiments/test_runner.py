@@ -16,8 +16,9 @@ import pytest
 import works
 from commands import Command
 
-from copula_shirley.experiments.run import apart, runner
-from copula_shirley.experiments.run.apart import Limits
+from copula_shirley.experiments.run import processes as apart
+from copula_shirley.experiments.run import runner
+from copula_shirley.experiments.run.processes import Limits
 from copula_shirley.experiments.run.runner import ended_rows, exit_code, run_all, run_one
 from copula_shirley.experiments.run.store import Row, Store
 from copula_shirley.experiments.specs import Grid, Run

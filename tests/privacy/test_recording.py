@@ -22,7 +22,7 @@ from copula_shirley import (
     load,
 )
 from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes
-from copula_shirley.measure.watched import recorded, replayed
+from copula_shirley.measure.recorded_fits import recorded, replayed
 from copula_shirley.privacy.floating import DiffprivlibNoise
 from copula_shirley.privacy.noise import Exactness, NoiseSource, SecureNoise, SeededNoise
 from copula_shirley.privacy.recording import (

@@ -24,7 +24,7 @@ from copula_shirley import Budget, BudgetError, Column, Ledger, Schema, SchemaEr
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Tables
-from copula_shirley.measure.watched import recorded, replayed
+from copula_shirley.measure.recorded_fits import recorded, replayed
 from copula_shirley.privacy.ledger import NEIGHBOURS
 from copula_shirley.privacy.noise import SeededNoise
 from copula_shirley.privacy.zcdp import rho_of

@@ -9,7 +9,7 @@ import pytest
 from tables import PEOPLE, people
 
 from copula_shirley.measure.queries import Query
-from copula_shirley.measure.watched import recorded
+from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.private_vine import domain as private_domain
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.rows import memory

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from copula_shirley import Column, PrivateVine, Schema, SchemaError, SettingError, read_table
 from copula_shirley.evaluation.contract.cost import excess
-from copula_shirley.measure.watched import recorded, replayed
+from copula_shirley.measure.recorded_fits import recorded, replayed
 from copula_shirley.private_vine.domain import raw_rows
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.conditions import conditions

@@ -15,7 +15,7 @@ from copula_shirley.errors import ArtefactError
 from copula_shirley.evaluation import kolmogorov_smirnov
 from copula_shirley.experiments import load_dataset
 from copula_shirley.files import model_file
-from copula_shirley.measure.watched import recorded
+from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.privacy.floating import analytic_scale
 from copula_shirley.privacy.noise import MECHANISMS
 

@@ -10,6 +10,7 @@ from scipy.stats import kendalltau, norm
 
 from copula_shirley import SettingError
 from copula_shirley.errors import ArtefactError
+from copula_shirley.pictures import edges_of, graphs_of, plot_trees, trees_table
 from copula_shirley.thesis.vine import (
     collapse,
     family_set,
@@ -19,7 +20,6 @@ from copula_shirley.thesis.vine import (
     vine_from_json,
     vine_to_json,
 )
-from copula_shirley.trees import edges_of, graphs_of, plot_trees, trees_table
 
 FAST = ["indep", "gaussian"]
 
