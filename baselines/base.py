@@ -66,7 +66,7 @@ class Baseline(Generator):
     #: Discrete noise on counts; "laplace" and "geometric" are the same.
     mechanism: Literal["laplace", "geometric", "gaussian"] = "laplace"
     neighbours: NeighbourName = "replace-one"
-    #: What to do with values outside the schema.
+    #: Values outside the schema are refused or clipped.
     on_unknown: OnUnknown = "refuse"
     #: A seed makes noise and rows repeatable: for experiments only.
     random_state: RandomState = None

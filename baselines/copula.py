@@ -64,7 +64,7 @@ class DPCopula(MarginBaseline):
     margin_share: float = 0.5
     #: Noisy counts, or counts smoothed by EFPA (Acs et al. 2012).
     margins: Literal["plain", "efpa"] = "plain"
-    #: Of the MLE variant; by default as many as the paper asks for, but with 20 rows or more each.
+    #: Number of blocks of the MLE variant; the default is the paper's, with 20 rows or more each.
     blocks: int | None = None
 
     def _check_settings(self, schema: Schema) -> None:

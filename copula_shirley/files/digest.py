@@ -19,7 +19,7 @@ from copula_shirley.errors import ArtefactError
 
 PREFIX = b"sha256:"
 DIGITS = 64
-#: What stands in the place of the comment until the digest is known.
+#: Placeholder of the comment until the digest is known.
 BLANK = PREFIX + b"0" * DIGITS
 #: First bytes, and length without the comment, of the record that ends a zip file.
 END_RECORD, END_LENGTH = b"PK\x05\x06", 22

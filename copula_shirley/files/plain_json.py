@@ -16,7 +16,7 @@ from copula_shirley.files.texts import odd_character, shown
 DEEPEST = 50
 #: Whole numbers of a header; seeds have 63 bits.
 LARGEST_WHOLE_NUMBER = 2**64
-#: What may be a control character; most texts have none.
+#: Pattern of possible control characters; most texts have none.
 UNUSUAL = re.compile(r"[^\n\r\t -~]")
 #: Relative difference of numbers that two machines may make of the same sums.
 ROUNDING = 1e-6

@@ -467,6 +467,9 @@ class _Learner:
         share = self.left  # what other stages left is spent here
         sizes = dict(enumerate(self.model.shapes))
         candidates = self._candidates(share, sizes)
+        if not candidates:
+            yield from self._spend_rest()
+            return
         count = min(self.plan.extra_tables, len(candidates))
         batches = [len(part) for part in np.array_split(np.arange(count), min(BATCHES, count))]
         for i, size in enumerate(batches):
