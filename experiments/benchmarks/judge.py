@@ -36,7 +36,7 @@ from copula_shirley.evaluation.metrics.marginals import BINS
 from copula_shirley.evaluation.result import pair
 from copula_shirley.experiments import Dataset, load_dataset
 from copula_shirley.experiments.folds import first_fold
-from copula_shirley.experiments.generators.environments import PeerError, environment, launch
+from copula_shirley.experiments.peers.environments import PeerError, environment, launch
 from copula_shirley.schema.schema import Schema
 
 SETS = ("adult", "compas", "randhie")

@@ -31,8 +31,8 @@ from copula_shirley.experiments.cli.experiments import (
     make,
     publish,
 )
-from copula_shirley.experiments.generators import known_peers
-from copula_shirley.experiments.generators.candidates import find_candidate
+from copula_shirley.experiments.peers import known_peers
+from copula_shirley.experiments.run.candidates import find_candidate
 from copula_shirley.experiments.run.store import Store
 from copula_shirley.experiments.specs import GRIDS, Grid, Unit
 from copula_shirley.files.strict_yaml import load_yaml

@@ -14,9 +14,9 @@ from copula_shirley.cli.options import METHOD, OUTPUT, option
 from copula_shirley.cli.terminal import messages, note, plain, progress_bars, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import Display, print_failures, print_status
-from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
-from copula_shirley.experiments.generators.candidates import check_settings
+from copula_shirley.experiments.peers import PeerError, find_peer, known_peers
 from copula_shirley.experiments.report import write_report
+from copula_shirley.experiments.run.candidates import check_settings
 from copula_shirley.experiments.run.on_dask import run_on_dask
 from copula_shirley.experiments.run.processes import Limits, start_server
 from copula_shirley.experiments.run.runner import ended_rows, exit_code, is_stale, run_all

@@ -32,7 +32,7 @@ from copula_shirley.evaluation.metrics.registry import known_metrics, measured, 
 from copula_shirley.evaluation.result import jsonable
 from copula_shirley.experiments.datasets import DatasetError, load_dataset
 from copula_shirley.experiments.folds import Fold, fold_of
-from copula_shirley.experiments.generators.candidates import code_of, synthesize
+from copula_shirley.experiments.run.candidates import code_of, synthesize
 from copula_shirley.experiments.run.stage import Stage
 from copula_shirley.experiments.run.synthesis import Skip
 from copula_shirley.experiments.specs import Run

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from copula_shirley.experiments.generators.candidates import code_of
+from copula_shirley.experiments.run.candidates import code_of
 from copula_shirley.experiments.run.execute import execute, heading
 from copula_shirley.experiments.run.processes import Ended, Limits, run_apart, start_server
 from copula_shirley.experiments.run.provenance import provenance

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from copula_shirley import Column, Schema
-from copula_shirley.experiments.generators.candidates import check_one_hot
+from copula_shirley.experiments.run.candidates import check_one_hot
 from copula_shirley.experiments.run.execute import execute
 from copula_shirley.experiments.run.synthesis import Skip
 from copula_shirley.experiments.specs import Run, frozen

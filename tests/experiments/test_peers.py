@@ -20,14 +20,14 @@ import pytest
 
 from copula_shirley.experiments.datasets import Dataset
 from copula_shirley.experiments.folds import Fold
-from copula_shirley.experiments.generators import PeerError, environments, find_peer, known_peers
-from copula_shirley.experiments.generators.__main__ import main
-from copula_shirley.experiments.generators.environments import (
+from copula_shirley.experiments.peers import PeerError, environments, find_peer, known_peers
+from copula_shirley.experiments.peers.__main__ import main
+from copula_shirley.experiments.peers.environments import (
     environment,
     environment_name,
     find_python,
 )
-from copula_shirley.experiments.generators.peer import THIS_PYTHON, Peer, described
+from copula_shirley.experiments.peers.peer import THIS_PYTHON, Peer, described
 from copula_shirley.experiments.run.execute import checked
 from copula_shirley.experiments.run.synthesis import Skip
 from copula_shirley.experiments.specs import Run

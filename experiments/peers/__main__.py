@@ -1,6 +1,6 @@
 """List the peers, or build the environments of some ahead of their first run.
 
-Run it with ``python -m copula_shirley.experiments.generators [NAME or ADAPTER.py ...]``; ``all``
+Run it with ``python -m copula_shirley.experiments.peers [NAME or ADAPTER.py ...]``; ``all``
 builds every one.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from copula_shirley.experiments.generators import PeerError, find_peer, known_peers
+from copula_shirley.experiments.peers import PeerError, find_peer, known_peers
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from copula_shirley.errors import ShirleyError
 from copula_shirley.experiments.folds import Fold
-from copula_shirley.experiments.generators.environments import PeerError, environment, launch
+from copula_shirley.experiments.peers.environments import PeerError, environment, launch
 from copula_shirley.experiments.run.synthesis import Skip, Synthesis, by_its_word, resolved
 from copula_shirley.experiments.specs import Run, converted
 from copula_shirley.files.strict_yaml import load_yaml

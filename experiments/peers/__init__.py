@@ -19,7 +19,7 @@ an adapter whose entry says ``private: false``. Its pins must have pandas and py
 
 from __future__ import annotations
 
-from copula_shirley.experiments.generators.environments import PeerError
-from copula_shirley.experiments.generators.peer import Peer, find_peer, known_peers
+from copula_shirley.experiments.peers.environments import PeerError
+from copula_shirley.experiments.peers.peer import Peer, find_peer, known_peers
 
 __all__ = ["Peer", "PeerError", "find_peer", "known_peers"]

@@ -18,7 +18,7 @@ from typing import Any
 from copula_shirley import registry as classes
 from copula_shirley.errors import PrivacyWarning, SettingError
 from copula_shirley.experiments.folds import Fold
-from copula_shirley.experiments.generators import Peer, find_peer, known_peers
+from copula_shirley.experiments.peers import Peer, find_peer, known_peers
 from copula_shirley.experiments.run.stage import fit_and_sample, seed_globals
 from copula_shirley.experiments.run.synthesis import Skip, Synthesis, by_its_word, resolved
 from copula_shirley.experiments.specs import Run

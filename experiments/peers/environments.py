@@ -117,7 +117,7 @@ def build(base: str, folder: Path, requirements: Path, log: Path) -> None:
 def launch(python: Path, script: Path, folder: Path, threads: int, name: str) -> None:
     """Run ``script FOLDER`` with a Python and wait; what it says goes to ``log`` in the folder.
 
-    What it leaves behind ends with the run (``experiments.run.apart``).
+    What it leaves behind ends with the run (``experiments.run.processes``).
     """
     variables = {
         **clean_environment(),
