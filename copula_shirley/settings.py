@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import wraps
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from copula_shirley.errors import SettingError
@@ -146,5 +147,5 @@ def check_share(setting: str, value: Any) -> None:
 
 def check_positive_whole(setting: str, value: Any) -> None:
     """Refuse anything but 1, 2, 3, ..."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise SettingError(f"{setting} ({value!r}) must be a positive whole number")

@@ -20,11 +20,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError, SettingError
-from copula_shirley.evaluation.attacks.plain import check_positive, check_tables
+from copula_shirley.evaluation.attacks.plain import check_tables
 from copula_shirley.fitted import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
-from copula_shirley.settings import check_one_of
+from copula_shirley.settings import check_one_of, check_positive_whole
 
 TASKS = ("binary", "multiclass", "regression")
 #: How classifiers are trained: 100 trees of depth 6, or the 512 of depth 64 of the thesis.
@@ -109,7 +109,7 @@ class Comparison:
                 raise SettingError(f"sensitive ({name!r}) must not be a quasi-identifier too")
         check_one_of("profile", profile, get_args(Profile))
         if threads is not None:
-            check_positive("threads", threads)
+            check_positive_whole("threads", threads)
         targets = [name for name in dict.fromkeys(tasks.values()) if name not in quasi_identifiers]
         real = rows_of("train", train, schema), rows_of("test", test, schema)
         made = rows_of("synthetic", synthetic, schema, strict=False)

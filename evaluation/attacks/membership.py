@@ -20,21 +20,20 @@ from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
 from copula_shirley.evaluation.attacks.matching import Codes, agreement_counts
-from copula_shirley.evaluation.attacks.plain import (
-    Wide,
-    check_positive,
-    join,
-    plain_codes,
-    plain_points,
-    scaled,
+from copula_shirley.evaluation.attacks.plain import Distance, Seen, Wide, encoded, plain_columns
+from copula_shirley.evaluation.comparison import (
+    Comparison,
+    Rows,
+    declared_range,
+    rows_of,
+    together,
 )
-from copula_shirley.evaluation.comparison import Comparison, declared_range, together, with_nan
 from copula_shirley.evaluation.result import Result
 from copula_shirley.fitted import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.settings import check_one_of
+from copula_shirley.schema.schema import Schema
+from copula_shirley.settings import check_one_of, check_positive_whole
 
-Distance = Literal["hamming", "euclidean"]
 Estimator = Literal["distance", "counting"]
 Scores = dict[Estimator, FloatArray]
 #: Added to distances, so that the logarithm of an exact copy's is finite.
@@ -54,9 +53,9 @@ class Membership:
 
     ``shares`` holds for each repetition the share of true members among the records called
     members. The 95 % ``interval`` of the mean holds for fresh records, not only for fresh
-    repetitions. Records count as independent; ``evaluate`` widens it where the schema names a
-    person with several rows. Each repetition used ``members`` (m) training records, as many control
-    records and ``n_synthetic`` synthetic rows, fewer than asked for if the tables have fewer.
+    repetitions. Records count as independent, unless a schema names a person with several rows.
+    Each repetition used ``members`` (m) training records, as many control records and
+    ``n_synthetic`` synthetic rows, fewer than asked for if the tables have fewer.
     """
 
     mean: float
@@ -85,6 +84,7 @@ def membership_inference(
     *,
     estimator: Estimator = "distance",
     members: int | None = None,
+    schema: Schema | None = None,
 ) -> Membership:
     """Attack a synthetic table: tell which records were in the training table.
 
@@ -101,16 +101,20 @@ def membership_inference(
     Parameters
     ----------
     train, control, synthetic : DataFrame
-        Tables with the same columns; control rows were not seen by the generator. A missing
-        value equals another missing value and nothing else.
+        Control rows were not seen by the generator. A missing value equals another missing value
+        and nothing else.
     distance : {"hamming", "euclidean"}
-        Share of differing columns; or the root mean square over the columns of differences,
-        numbers scaled to the range that they have in the three tables, texts and booleans
-        differing by 0 or 1.
+        Share of differing columns; or the root mean square over the columns of differences:
+        values with an order are scaled to their range, others differ by 0 or 1.
     n_synthetic : int or None
         Synthetic rows in each repetition; None for all, with which the attack is strongest.
     members : int, optional
         m; as many as the smaller of training and control table has.
+    schema : Schema, optional
+        How to read the tables, as in ``evaluate``: dates and durations in whatever spelling are
+        what they mean, ranges are the declared ones, and rows of one person widen the interval.
+        Without one, the tables need the same columns, values are compared as they are, ranges are
+        those of the three tables, and dates and durations that are texts are refused.
 
     Examples
     --------
@@ -124,11 +128,32 @@ def membership_inference(
     numbers = {"repetitions": repetitions, "members": members, "n_synthetic": n_synthetic}
     for name, number in numbers.items():
         if number is not None or name == "repetitions":
-            check_positive(name, number)
+            check_positive_whole(name, number)
     tables = {"train": train, "control": control, "synthetic": synthetic}
-    rows, wide = plain_points(tables) if distance == "euclidean" else (plain_codes(tables), None)
-    rng = generator_of(random_state)
-    return _attack(rows, wide, n_synthetic, repetitions, rng, members)[estimator]
+    rows_each, rng = 1.0, generator_of(random_state)
+    if schema is None:
+        sizes = [len(table) for table in tables.values()]
+        encodings = encoded(plain_columns(tables), sizes, distance)
+    else:
+        rows = [rows_of(r, t, schema, strict=r != "synthetic") for r, t in tables.items()]
+        encodings, rows_each = _by_schema(schema, rows, distance), _rows_each(*rows[:2])
+    return _attack(*encodings, n_synthetic, repetitions, rng, members, rows_each)[estimator]
+
+
+def _by_schema(
+    schema: Schema, tables: Sequence[Rows], distance: Distance
+) -> tuple[list[NDArray[Any]], Wide | None]:
+    """Rows as whole numbers; or as points, with numbers scaled to the declared range."""
+    columns = []
+    for name, numbers in together(*tables).items():
+        low = schema[name].domain.number_range[0]
+        ends = (low, low + declared_range(schema[name])) if schema[name].is_ordered else None
+        columns.append(Seen(numbers, ends))
+    return encoded(columns, [len(rows) for rows in tables], distance)
+
+
+def _rows_each(train: Rows, control: Rows) -> float:
+    return (train.rows_per_person + control.rows_per_person) / 2
 
 
 def _attack(
@@ -305,11 +330,9 @@ def membership(
     name = f"membership {distance} {n_synthetic}"
 
     def attack(c: Comparison) -> dict[Estimator, Membership]:
-        rows_each = (c.train.rows_per_person + c.test.rows_per_person) / 2
         times = 50 if n_synthetic else 1
-        rows, wide = _encoded(c, distance)
-        rng = c.rng(name)
-        return _attack(rows, wide, n_synthetic, times, rng, None, rows_each)
+        tables = _by_schema(c.schema, (c.train, c.test, c.synthetic), distance)
+        return _attack(*tables, n_synthetic, times, c.rng(name), None, _rows_each(c.train, c.test))
 
     found = c.once(name, attack)[estimator]
     notes = list(c.note_on_people.values())
@@ -319,19 +342,3 @@ def membership(
     detail: dict[str, Any] = {key: getattr(found, key) for key in told}
     detail |= {"repetitions": len(found.shares), **({"note": "; ".join(notes)} if notes else {})}
     return Result(detail[which], detail)
-
-
-def _encoded(c: Comparison, distance: Distance) -> tuple[list[NDArray[Any]], Wide | None]:
-    """Rows as whole numbers; or as points, with numbers scaled to the declared range."""
-    parts: list[NDArray[Any]] = []
-    for name, numbers in together(c.train, c.test, c.synthetic).items():
-        column = c.schema[name]
-        if distance == "hamming":
-            parts.append(np.unique(numbers, return_inverse=True)[1].astype(np.int32))
-        elif column.is_ordered:
-            low = column.domain.number_range[0]
-            parts.append(scaled(with_nan(numbers), low, low + declared_range(column)))
-        else:
-            parts.append(numbers)
-    table, wide = join(parts) if distance == "euclidean" else (np.column_stack(parts), None)
-    return np.split(table, np.cumsum([len(c.train), len(c.test)])), wide

@@ -1,20 +1,26 @@
-"""Plain tables, without a schema, as whole numbers or as points: for attacks on any table."""
+"""Rows of several tables as whole numbers or as points, with a schema or without."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.errors import SchemaError, SettingError
-from copula_shirley.evaluation.attacks.matching import Codes
+from copula_shirley.errors import SchemaError
+from copula_shirley.schema.dates import Datetime, Timed
 from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.duration import Duration
 from copula_shirley.schema.values import INEXACT
 
-Tables = Mapping[str, pd.DataFrame]
+#: How columns differ: in how many of them, or the root mean square of their differences.
+Distance = Literal["hamming", "euclidean"]
+#: Columns of tables without a schema that are read as the domain of a schema reads them.
+TIMES: dict[str, type[Timed]] = {"dates": Datetime, "durations": Duration}
+#: Distinct texts by which dates and durations are told from other texts.
+SOME_TEXTS = 100
 #: Texts with more distinct values are compared as codes: a coordinate each would fill the memory.
 MOST_COORDINATES = 64
 
@@ -29,10 +35,15 @@ class Wide(NamedTuple):
     weight: float = 0.0
 
 
-def check_positive(name: str, value: Any) -> None:
-    """Raise unless a setting is a positive whole number."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SettingError(f"{name} ({value!r}) must be a positive whole number")
+class Seen(NamedTuple):
+    """A column of several tables, one after the other: equal numbers are equal values.
+
+    A missing value is -inf. ``ends`` are the numbers that are 1 apart; without them values are
+    equal or 1 apart.
+    """
+
+    numbers: FloatArray
+    ends: tuple[float, float] | None = None
 
 
 def check_tables(tables: Mapping[str, Any]) -> None:
@@ -47,32 +58,20 @@ def check_tables(tables: Mapping[str, Any]) -> None:
             raise SchemaError(f"{name} has no rows; at least one is needed")
 
 
-def plain_codes(tables: Tables) -> list[Codes]:
-    """Rows as whole numbers: equal values of a column, in whichever table, have equal ones.
+def encoded(
+    columns: Iterable[Seen], sizes: Sequence[int], distance: Distance
+) -> tuple[list[NDArray[Any]], Wide | None]:
+    """The rows of tables of these sizes: as whole numbers (Hamming), or as points.
 
-    The numbers follow from the values alone, not from the order of the rows.
+    The Euclidean distance of two points is the root mean square of the columns' differences. A
+    missing value differs from another value of no order by 1, and from a number by .87 to 1.
     """
-    codes = [_codes(column, values) for column, values in _columns(tables).items()]
-    return _apart(np.column_stack(codes), tables)
-
-
-def plain_points(tables: Tables) -> tuple[list[FloatArray], Wide]:
-    """Rows as points whose distance is the root mean square of the columns' differences.
-
-    Numbers and dates are scaled to the range they have in the tables; other values differ by
-    0 or 1. A missing value differs from a text by 1 and from a number by .87 to 1.
-    """
-    parts: list[NDArray[Any]] = []
-    for column, values in _columns(tables).items():
-        family, numbers = _family(values), values
-        if family == "dates":
-            numbers = values.astype("datetime64[us]").astype("int64").where(values.notna())
-        if family in ("numbers", "dates"):
-            parts.append(scaled(numbers.to_numpy(dtype=float, na_value=np.nan)))
-        else:
-            parts.append(_codes(column, values))
+    if distance == "hamming":
+        codes = [np.unique(c.numbers, return_inverse=True)[1] for c in columns]
+        return np.split(np.column_stack(codes).astype(np.int32), np.cumsum(sizes)[:-1]), None
+    parts = [c.numbers if c.ends is None else scaled(c.numbers, c.ends) for c in columns]
     points, wide = join(parts)
-    return _apart(points, tables), wide
+    return np.split(points, np.cumsum(sizes)[:-1]), wide
 
 
 def join(parts: Sequence[NDArray[Any]]) -> tuple[FloatArray, Wide]:
@@ -87,13 +86,15 @@ def join(parts: Sequence[NDArray[Any]]) -> tuple[FloatArray, Wide]:
     return np.column_stack([coordinates, *wide]), Wide(len(wide), 1 / len(parts))
 
 
-def scaled(numbers: FloatArray, low: float | None = None, high: float | None = None) -> FloatArray:
-    """Numbers on [0, 1] and a second coordinate that tells missing ones (NaN) apart."""
-    missing = np.isnan(numbers)
+def scaled(numbers: FloatArray, ends: tuple[float, float] | None = None) -> FloatArray:
+    """Numbers on [0, 1] and a second coordinate that tells missing ones (-inf) apart.
+
+    Without ``ends`` the smallest and the largest number are 0 and 1.
+    """
+    missing = np.isneginf(numbers)
     if missing.all():
         return np.zeros((len(numbers), 1))
-    low = np.nanmin(numbers) if low is None else low
-    high = np.nanmax(numbers) if high is None else high
+    low, high = ends or (numbers[~missing].min(), numbers.max())
     # a missing value lies in the middle, from where sqrt(3)/2 more makes it 1 from the ends
     # halved, or the range of the largest numbers would be infinite
     width = high / 2 - low / 2 if high > low else 0.5
@@ -108,60 +109,68 @@ def indicators(codes: NDArray[Any]) -> FloatArray:
     return np.asarray((codes[:, None] == np.unique(codes)) * np.sqrt(0.5))
 
 
-def _columns(tables: Tables) -> dict[Any, Any]:
-    """Each column of all tables in one series; raises where they do not fit together."""
+def plain_columns(tables: Mapping[str, pd.DataFrame]) -> list[Seen]:
+    """The columns of tables without a schema; raises where they do not fit together.
+
+    Numbers, dates and durations are scaled to the range they have in the tables. Texts, booleans
+    and whole numbers that floats cannot tell apart are equal or not. The numbers that stand for
+    values follow from the values alone, not from the order of the rows.
+    """
     check_tables(tables)
     (first, reference), *others = tables.items()
     for name, table in others:
         lonely = table.columns.symmetric_difference(reference.columns, sort=False)
         if len(lonely):
             raise SchemaError(
-                f"column {lonely[0]!r} is in only one of {first} and {name}; "
-                "both need the same columns"
+                f"column {lonely[0]!r} is in only one of {first} and {name}; both need the same "
+                "columns, or schema= must say whose rows they are"
             )
     if reference.shape[1] == 0:
         raise SchemaError(f"{first} has no columns; at least one is needed")
-    return {column: _together(tables, column) for column in reference.columns}
+    return [_seen(tables, column) for column in reference.columns]
 
 
-def _together(tables: Tables, column: Any) -> Any:
+def _seen(tables: Mapping[str, pd.DataFrame], column: Any) -> Seen:
     series = [table[column].infer_objects() for table in tables.values()]
     families = {_family(s): name for name, s in zip(tables, series, strict=True)}
     families.pop("nothing", None)
     if len(families) > 1:
         (first, a), (second, b), *_ = families.items()
         raise SchemaError(
-            f"column {column!r} holds {first} in {a} and {second} in {b}; make them alike"
+            f"column {column!r} holds {first} in {a} and {second} in {b}; make them alike, "
+            "or give schema= to read them by"
         )
-    if "numbers" in families:
+    (family,) = families or ("nothing",)
+    if family in TIMES:
+        moments = pd.concat([TIMES[family].read_values(s) for s in series], ignore_index=True)
+        gaps = np.concatenate([s.isna() for s in series])
+        if (moments.isna() & ~gaps).any():
+            raise SchemaError(f"column {column!r} holds {family} that are too far out")
+        return _ordered(np.where(gaps, -np.inf, moments.to_numpy().astype("int64")))
+    if family == "numbers":
         floats = np.concatenate([s.to_numpy(dtype=float, na_value=np.nan) for s in series])
         if np.isinf(floats).any():
             raise SchemaError(f"column {column!r} holds an infinite number; numbers must be finite")
         whole = all(pd.api.types.is_integer_dtype(s.dtype) for s in series)
-        if whole and np.nanmax(np.abs(floats)) >= INEXACT:
-            kind = "UInt64" if np.nanmin(floats) >= 0 else "Int64"
-            return pd.concat([s.astype(kind) for s in series], ignore_index=True)
-        return pd.Series(floats)
-    if "dates" in families:
-        known = (s.astype(object) if s.isna().all() else s for s in series)  # no gaps of booleans
-        moments = (pd.to_datetime(s, utc=True).dt.tz_localize(None) for s in known)
-        series = [s.astype("datetime64[us]") for s in moments]
-    elif len({s.dtype for s in series}) > 1 or isinstance(series[0].dtype, pd.CategoricalDtype):
-        series = [s.astype(object) for s in series]
-    return pd.concat(series, ignore_index=True)
-
-
-def _codes(column: Any, values: Any) -> Codes:
-    """A number for each distinct value, by its text; the last one for missing values."""
-    if values.dtype == np.float64:
-        return np.unique(values.to_numpy(), return_inverse=True)[1].astype(np.int32)
+        if not whole or np.nanmax(np.abs(floats)) < INEXACT:
+            return _ordered(np.where(np.isnan(floats), -np.inf, floats))
+    values = pd.concat([s.astype(object) for s in series], ignore_index=True)
     try:
         places, distinct = pd.factorize(values)  # a missing value is -1
     except TypeError:
         raise SchemaError(f"column {column!r} holds values that cannot be compared") from None
+    for what, kind in TIMES.items():
+        if len(distinct) and kind.draft(pd.Series(distinct[:SOME_TEXTS])) is not None:
+            # one table may write 1:30:00 where another writes PT1H30M, which would never be equal
+            rule = "only a schema can say how to read them: give schema="
+            raise SchemaError(f"column {column!r} holds {what} as texts; {rule}")
     order = np.argsort([f"{type(v).__name__} {v!r}" for v in distinct], kind="stable")
-    ranks = np.append(np.argsort(order), len(distinct))
-    return ranks[places].astype(np.int32)
+    return Seen(np.append(np.argsort(order), -np.inf)[places])
+
+
+def _ordered(numbers: FloatArray) -> Seen:
+    known = numbers[~np.isneginf(numbers)]
+    return Seen(numbers, (known.min(), known.max()) if len(known) else (0.0, 0.0))
 
 
 def _family(series: pd.Series) -> str:
@@ -170,12 +179,9 @@ def _family(series: pd.Series) -> str:
         return "nothing"
     if isinstance(dtype, pd.CategoricalDtype):
         return _family(pd.Series(dtype.categories))
-    if kinds.is_datetime64_any_dtype(dtype):
-        return "dates"
+    for family, kind in TIMES.items():
+        values = series.dropna() if dtype.kind == "O" else [None]
+        if dtype.kind in kind.letters or all(isinstance(v, kind.types) for v in values):
+            return family
     number = kinds.is_numeric_dtype(dtype) and not kinds.is_bool_dtype(dtype)
     return "numbers" if number and not kinds.is_complex_dtype(dtype) else "texts or booleans"
-
-
-def _apart(stacked: Any, tables: Tables) -> list[Any]:
-    ends = np.cumsum([len(table) for table in tables.values()])
-    return np.split(stacked, ends[:-1])

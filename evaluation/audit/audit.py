@@ -58,6 +58,7 @@ from copula_shirley.evaluation.audit.runs import (
 from copula_shirley.evaluation.result import jsonable
 from copula_shirley.files.versions import versions
 from copula_shirley.fitted import Progress, silent
+from copula_shirley.settings import check_positive_whole
 
 #: Fewer runs a side show nothing.
 LEAST_RUNS = 40
@@ -202,7 +203,9 @@ def audit(
     """
     started = time.perf_counter()
     wanted = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else [pair]
-    _check(runs, boxes, wanted, folder, identity or name)
+    for count, value in {"rows": rows, "jobs": jobs}.items():
+        check_positive_whole(count, value)
+    _check(runs, seed, boxes, wanted, folder, identity or name)
     setup = Setup(factory, tuple(boxes), None if secure else seed, rows)
     probed = _probe(setup, wanted[0])
     claim = claim_of(probed.stated, claim, otherwise, relation)
@@ -256,10 +259,17 @@ def audit(
 
 
 def _check(
-    runs: int, boxes: Sequence[str], wanted: Sequence[Wanted], folder: object, identity: str
+    runs: int,
+    seed: int,
+    boxes: Sequence[str],
+    wanted: Sequence[Wanted],
+    folder: object,
+    identity: str,
 ) -> None:
     if not isinstance(runs, int) or isinstance(runs, bool) or runs < LEAST_RUNS:
         raise SettingError(f"runs ({runs!r}) must be a whole number, {LEAST_RUNS} or more")
+    if seed < 0:
+        raise SettingError(f"seed ({seed}) must be 0 or more")
     unknown = [box for box in boxes if box not in BOXES]
     if unknown or not boxes:
         raise SettingError(f"box ({', '.join(unknown)!r}) must be white, black or both")

@@ -138,9 +138,6 @@ def audit_generator(
     if tables and schema:
         first, second = tables
         wanted.append(lambda relation: read_pair(first, second, schema, missing or (), relation))
-    for name, value, least in (("rows", rows, 1), ("jobs", jobs or 1, 1), ("seed", seed, 0)):
-        if value < least:
-            raise SettingError(f"{name} ({value}) must be {least} or more")
     with ExitStack() as open_files:
         written = open_files.enter_context(atomic_path(output)) if output else None
         told = open_files.enter_context(progress_told(quiet))
@@ -152,7 +149,7 @@ def audit_generator(
             runs=runs,
             boxes=("white", "black") if box == "both" else (box,),
             seed=seed,
-            jobs=jobs or os.cpu_count() or 1,
+            jobs=(os.cpu_count() or 1) if jobs is None else jobs,
             secure=secure,
             rows=rows,
             folder=results,

@@ -53,7 +53,7 @@ def propensity_mse(c: Comparison) -> Result:
     labels = np.repeat([0, 1], [len(real), len(synthetic)])
     rows = np.hstack(
         [
-            indicators(numbers)[:, 1:] if c.schema[name].nominal else scaled(with_nan(numbers))
+            indicators(numbers)[:, 1:] if c.schema[name].nominal else scaled(numbers)
             for name, numbers in together(real, synthetic).items()
         ]
     )

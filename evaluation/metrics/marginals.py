@@ -16,11 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SettingError
-from copula_shirley.evaluation.attacks.plain import check_positive
 from copula_shirley.evaluation.comparison import Comparison, Rows, rows_of
 from copula_shirley.evaluation.result import Result, pair
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.settings import check_positive_whole
 
 #: The cell of each row, by column.
 Codes = Mapping[str, NDArray[np.intp]]
@@ -47,7 +47,7 @@ class Binning:
     @classmethod
     def of(cls, rows: Rows, schema: Schema, bins: int = BINS) -> Binning:
         """Cut numbers at quantiles of real rows, into at most ``bins`` cells."""
-        check_positive("bins", bins)
+        check_positive_whole("bins", bins)
         return cls({c.name: _edges(c, rows.numbers[c.name], bins) for c in schema})
 
     def codes(self, rows: Rows) -> dict[str, NDArray[np.intp]]:
@@ -129,7 +129,7 @@ def total_variation(
     >>> total_variation(real, synthetic, schema)
     {'x': 0.5}
     """
-    check_positive("ways", ways)
+    check_positive_whole("ways", ways)
     if ways > min(3, len(schema)):
         raise SettingError(f"ways ({ways}) must be at most 3 and the number of columns")
     first = rows_of("real", real, schema)

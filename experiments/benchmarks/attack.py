@@ -35,7 +35,7 @@ from xgboost import XGBClassifier
 
 from copula_shirley.evaluation import evaluate, membership_inference
 from copula_shirley.evaluation.attacks.membership import TINY, draw_rows, in_order, share_of_members
-from copula_shirley.evaluation.attacks.plain import plain_codes
+from copula_shirley.evaluation.attacks.plain import encoded, plain_columns
 from copula_shirley.experiments import load_dataset
 from copula_shirley.experiments.folds import first_fold
 from copula_shirley.schema.domain import FloatArray
@@ -80,7 +80,8 @@ def speed(m: int = 6_500, n: int = 500, repetitions: int = 50) -> bool:
     train, control = adult.iloc[order[:m]], adult.iloc[order[m : 2 * m]]
     synthetic = resampled(adult, 2 * m, SEED)
     tables = {"train": train, "control": control, "synthetic": synthetic}
-    codes = [in_order(table).astype(float) for table in plain_codes(tables)]
+    rows, _ = encoded(plain_columns(tables), [m, m, 2 * m], "hamming")
+    codes = [in_order(table).astype(float) for table in rows]
     how = (n, repetitions, SEED)
     runs: dict[str, Callable[[], float]] = {
         "ours": lambda: membership_inference(train, control, synthetic, "hamming", *how).mean,

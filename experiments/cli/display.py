@@ -32,7 +32,7 @@ SHOWN = {
     "mcc_binary": "MCC",
     "mcc_multiclass": "MCC multi",
     "rmse": "RMSE",
-    "membership_hamming_all": "attack",
+    "membership_hamming_all": "attack, all",
     "fit_seconds": "fit s",
 }
 

@@ -131,8 +131,10 @@ def test_tables_of_the_user(run: Audit, tmp_path: Path) -> None:
         (["dp-histogram", "--pair", "flip"], "pair ('flip') must be one of outlier"),
         (["dp-histogram", "--runs", "3"], "runs (3) must be a whole number, 40 or more"),
         (["dp-histogram", "--box", "grey"], "'grey' is not one of 'white', 'black', 'both'"),
-        (["dp-histogram", "--jobs", "-1"], "jobs (-1) must be 1 or more"),
-        (["dp-histogram", "--rows", "0"], "rows (0) must be 1 or more"),
+        *(
+            (["dp-histogram", f"--{name}", value], f"{name} ({value}) must be a positive whole")
+            for name, value in (("jobs", "-1"), ("jobs", "0"), ("rows", "0"))
+        ),
         (["dp-histogram", "--schema", "s.yaml"], "--schema needs --tables"),
         (["dp-histogram", "--tables", "a.csv", "b.csv"], "--tables needs --schema"),
         (["dp-histogram", *OWN], "'s.yaml'"),

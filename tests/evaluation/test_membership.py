@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import whole_numbers
 
-from copula_shirley import Schema
+from copula_shirley import Column, Schema, SchemaError
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation import Membership, evaluate, membership_inference
 from copula_shirley.evaluation.attacks import membership as module
@@ -278,6 +278,31 @@ def test_the_interval_of_people_with_three_rows_by_hand() -> None:
         found = evaluate(train, test, rows[2], schema, None, 0, metrics=names)["detail"][0]
         reach = 1.959964 * np.sqrt(variance)
         assert found["interval"] == pytest.approx((found["mean"] - reach, found["mean"] + reach))
+
+
+@each_distance
+def test_with_a_schema_a_leak_of_people_dates_and_durations_is_seen(distance: Any) -> None:
+    rng = np.random.default_rng(2)
+    days, stays = rng.integers(0, 300, 240), rng.integers(1, 5_000, 240)
+    rows = pd.DataFrame({"who": np.arange(240) // 2})
+    rows["day"] = (pd.Timestamp("2020-01-01") + pd.to_timedelta(days, "D")).strftime("%d.%m.%Y")
+    rows["stay"] = [f"PT{n}M" for n in stays]
+    bounds = {"minimum": "2020-01-01", "maximum": "2020-12-31", "resolution": "1D"}
+    stay = {"minimum": "0s", "maximum": "4 days", "resolution": "1min"}
+    columns = (
+        Column("day", "datetime", **bounds, format="%d.%m.%Y"),
+        Column("stay", "duration", **stay),
+    )
+    schema = Schema(columns, person="who", max_rows=2)
+    train, control = rows[:120], rows[120:]
+    # the same spells in another spelling, and without the column that says whose they are
+    copies = train[["day"]].assign(stay=[f"{n // 60}:{n % 60:02}:00" for n in stays[:120]])
+    found = membership_inference(train, control, copies, distance, None, 1, 0, schema=schema)
+    assert found.mean > 0.95
+    # 120 members are 60 people: .25 / 119 in place of .25 / 239
+    assert found.interval[0] == pytest.approx(found.mean - 1.959964 * np.sqrt(0.25 / 119))
+    with pytest.raises(SchemaError, match="column 'who' is in only one of train and synthetic"):
+        membership_inference(train, control, copies)
 
 
 # -- settings ------------------------------------------------------------------------------
