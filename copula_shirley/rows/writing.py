@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from copula_shirley.schema.duration import text_of
 from copula_shirley.schema.schema import Schema
 
 #: A spreadsheet takes a text that begins so for a formula and runs it (OWASP, CSV injection).
@@ -29,7 +30,7 @@ def write_table(
     if kind == "csv":
         with open(path, "w", encoding="utf-8", newline="") as file:
             for i, chunk in enumerate(chunks):
-                table = escaped(chunk) if escape_formulas else chunk
+                table = _with_clocks(escaped(chunk) if escape_formulas else chunk)
                 how: dict[str, Any] = {"lineterminator": "\n", "quoting": _quoting(table)}
                 table.to_csv(file, index=False, header=i == 0, **how)
         return
@@ -42,6 +43,12 @@ def write_table(
     with pq.ParquetWriter(path, fields) as writer:
         for chunk in chain([first], chunks):
             writer.write_table(pa.Table.from_pandas(chunk, schema=fields, preserve_index=False))
+
+
+def _with_clocks(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with lengths of time as 51:30:00, which pandas writes as 2 days 03:30:00."""
+    lengths = {n: table[n] for n in table if table[n].dtype.kind == "m"}
+    return table.assign(**{str(n): v.map(text_of, "ignore") for n, v in lengths.items()})
 
 
 def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
@@ -80,8 +87,9 @@ def escaped(table: pd.DataFrame) -> pd.DataFrame:
     {"'=x": ["'@home", 'away'], 'n': [-1, 2]}
     """
     numeric = pd.api.types.is_numeric_dtype
+    kept = {n for n, v in table.items() if numeric(v) or v.dtype.kind == "m"}
     return pd.DataFrame(
-        {quoted(n): v if numeric(v) else v.astype(object).map(quoted) for n, v in table.items()}
+        {quoted(n): v if n in kept else v.astype(object).map(quoted) for n, v in table.items()}
     )
 
 

@@ -26,7 +26,14 @@ MEASURED_STEPS = ("1D", "1h", "1s", "1us")
 FARTHEST = 106_000
 #: Formats of dates that a draft finds in texts.
 TEXT_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d")
-RESOLUTION = {"type": "string", "description": "step of the grid, such as 1D, 1h, 15min or 1s"}
+
+
+def fields_of(least: str, most: str, text_format: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a column on a grid of time, as JSON Schema, with what its bounds are."""
+    step = {"type": "string", "description": "step of the grid, such as 1D, 1h, 15min or 1s"}
+    ends = {end: {"type": "string", "description": f"the {what}"} for end, what in
+            (("minimum", least), ("maximum", most))}  # fmt: skip
+    return {**ends, "resolution": step, "cells": CELLS, "format": {"type": "string", **text_format}}
 
 
 class Timed(Kind):
@@ -126,9 +133,22 @@ class Timed(Kind):
         values[missing] = pd.NaT
         return values
 
+    @staticmethod
+    def texts(values: pd.Series, text_format: str) -> pd.Series:
+        """Values as texts that are read back."""
+        raise NotImplementedError
+
+    def stored_as(self, values: pd.Series, dtype: str | None) -> pd.Series:
+        if dtype is not None and self.column.format is not None:
+            values = self.texts(values, self.column.format)
+        return super().stored_as(values, dtype)
+
     @property
     def private_storage(self) -> str:
-        return str(self.dtype)
+        return TEXT if self.column.format else str(self.dtype)
+
+    def stores(self, dtype: Any) -> bool:
+        return bool(self.column.format) or super().stores(dtype)
 
     @property
     def file_dtype(self) -> str:
@@ -183,13 +203,11 @@ class Timed(Kind):
 class Datetime(Timed):
     """Moments, in UTC."""
 
-    fields: ClassVar[dict[str, Any]] = {
-        "minimum": {"type": "string", "description": "the first date or time, such as 2022-02-05"},
-        "maximum": {"type": "string", "description": "the last date or time"},
-        "resolution": RESOLUTION,
-        "cells": CELLS,
-        "format": {"type": "string", "pattern": "%", "description": "of texts, such as %d.%m.%Y"},
-    }
+    fields = fields_of(
+        "first date or time, such as 2022-02-05",
+        "last date or time",
+        {"pattern": "%", "description": "of texts, such as %d.%m.%Y"},
+    )
     plural = "dates"
     stored = "date"
     least: ClassVar[dict[str, Any]] = {"minimum": "1970-01-01", "maximum": "1970-01-02"}
@@ -249,10 +267,8 @@ class Datetime(Timed):
         return found
 
     def stored_as(self, values: pd.Series, dtype: str | None) -> pd.Series:
-        if dtype is None:
-            return values
-        if self.column.format is not None:
-            return super().stored_as(self.texts(values, self.column.format), dtype)
+        if dtype is None or self.column.format is not None:
+            return super().stored_as(values, dtype)
         if dtype == "object":
             daily = self.step % DAY == pd.Timedelta(0)
             plain = [
@@ -262,13 +278,6 @@ class Datetime(Timed):
         if dtype.startswith("datetime64") and "," in dtype:  # the time zone
             values = values.dt.tz_localize("UTC")
         return super().stored_as(values, dtype)
-
-    @property
-    def private_storage(self) -> str:
-        return TEXT if self.column.format else self.dtype
-
-    def stores(self, dtype: Any) -> bool:
-        return bool(self.column.format) or super().stores(dtype)
 
     def bare_texts(self, series: pd.Series) -> NDArray[np.bool_]:
         """Texts where the schema names no format."""

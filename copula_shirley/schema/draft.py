@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.files.texts import odd_character
 from copula_shirley.schema import identifiers
 from copula_shirley.schema.column import KINDS, Column, LeftOut
+from copula_shirley.schema.values import absent, as_floats
 
 if TYPE_CHECKING:
     from copula_shirley.schema.schema import Schema
@@ -42,13 +44,13 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
 
     With ``whose``, a number for the person of each row, people are counted instead of rows.
     """
-    missing = bool(series.isna().any())
-    known = series.dropna()
+    gaps = absent(series)
+    missing, known = bool(gaps.any()), as_numbers(series[~gaps])
     values: Any = known
     if isinstance(known.dtype, pd.CategoricalDtype):
         values = known.dtype.categories
         if not all(isinstance(v, str | int | float | np.generic) for v in values):
-            known = series = known.astype(values.dtype)
+            known = known.astype(values.dtype)
     if any(isinstance(v, str) and odd_character(v, spaces=True) for v in values):
         why = "a value holds a control character, which a schema cannot list"
         return LeftOut(name, why, provenance="drafted")
@@ -62,7 +64,7 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
     _check_storable(name, known)
     each = known
     if whose is not None:
-        whose = whose[series.notna().to_numpy()]
+        whose = whose[~gaps]
         once = pd.DataFrame({"value": known.to_numpy(dtype=object), "whose": whose.to_numpy()})
         each = known[~once.duplicated().to_numpy()]
     for may_identify, rows in ((False, known), (True, each)):
@@ -74,6 +76,18 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
             if fields is not None:
                 return Column(kind=kind, **fields, **shared)
     return LeftOut(name, reason, provenance="drafted")
+
+
+def as_numbers(known: pd.Series) -> pd.Series:
+    """Objects that are all numbers, decimal ones and very large ones too, as such."""
+    types = set(map(type, known)) if known.dtype == object else set()
+    if not types or not types <= {int, float, Decimal}:
+        return known
+    numbers = as_floats(known)
+    if not np.isfinite(numbers).all():
+        rule = "holds infinite values or numbers beyond any double; none may occur"
+        raise SchemaError(f"column {known.name!r}: {rule}")
+    return pd.Series(numbers, known.index, name=known.name)
 
 
 def kind_of(dtype: Any) -> str:

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from copula_shirley.schema.dates import FARTHEST, RESOLUTION, Timed
-from copula_shirley.schema.kind import CELLS
+from copula_shirley.schema.dates import FARTHEST, Timed, fields_of
+from copula_shirley.schema.domain import TEXT
 
 #: Letters of a text of a duration; a longer one is none.
 LONGEST = 60
@@ -40,6 +40,8 @@ UNITS = re.compile(
 PARTS = {"W": 7 * 86_400_000_000, "D": 86_400_000_000, "H": 3_600_000_000, "M": 60_000_000}
 PARTS |= {"S": 1_000_000, "ms": 1_000, "us": 1}
 NONE = np.timedelta64("NaT", "us")
+#: How texts of a declared format are written, and what a draft takes for it.
+FORMATS = {"HH:MM:SS": CLOCK, "ISO": ISO}
 
 
 def duration_of(text: str) -> np.timedelta64:
@@ -62,15 +64,34 @@ def duration_of(text: str) -> np.timedelta64:
     return np.timedelta64(whole, "us") if abs(whole) < 2**62 else NONE
 
 
+def text_of(value: dt.timedelta, text_format: str = "HH:MM:SS") -> str:
+    """A length of time as a text that ``duration_of`` reads; hours may exceed 24.
+
+    Examples
+    --------
+    >>> [text_of(dt.timedelta(hours=h), f) for h in (51.5, -1) for f in FORMATS]
+    ['51:30:00', 'PT51H30M', '-01:00:00', '-PT1H']
+    """
+    whole = round(value / dt.timedelta(microseconds=1))
+    seconds, parts = divmod(abs(whole), PARTS["S"])
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    sign, fraction = "-" * (whole < 0), f".{parts:06}".rstrip("0.") if parts else ""
+    if text_format == "HH:MM:SS":
+        return f"{sign}{hours:02}:{minutes:02}:{seconds:02}{fraction}"
+    said = [f"{hours}H" * bool(hours), f"{minutes}M" * bool(minutes)]
+    left = f"{seconds}{fraction}S" if seconds or fraction else ""
+    return f"{sign}PT{''.join(said)}{left}" if whole else "PT0S"
+
+
 class Duration(Timed):
     """Lengths of time."""
 
-    fields: ClassVar[dict[str, Any]] = {
-        "minimum": {"type": "string", "description": 'the shortest, such as 0s or "1:30:00"'},
-        "maximum": {"type": "string", "description": "the longest, such as P1DT2H or 30 days"},
-        "resolution": RESOLUTION,
-        "cells": CELLS,
-    }
+    fields = fields_of(
+        'shortest, such as 0s or "1:30:00"',
+        "longest, such as P1DT2H or 30 days",
+        {"enum": [*FORMATS], "description": "how drawn durations are written; all are read"},
+    )
     has_magnitudes = True
     plural = "durations"
     stored = "duration"
@@ -79,7 +100,6 @@ class Duration(Timed):
     origin = pd.Timedelta(0)
     letters = "m"
     fitting = ("m", "")
-    private_storage = "timedelta64[ns]"
     types = (dt.timedelta,)
     what = "a duration such as 1:30:00, P1DT2H or 1h"
 
@@ -100,6 +120,17 @@ class Duration(Timed):
         known = pd.Timedelta(bound) if abs(bound) <= np.timedelta64(FARTHEST, "D") else pd.NaT
         return known, f"{self.what}, in quotes where it has colons, within {FARTHEST:,} days"
 
+    def normalise(self) -> dict[str, Any]:
+        if self.column.format is not None and self.column.format not in FORMATS:
+            rule = f"must be one of {', '.join(FORMATS)}"
+            raise self.column.error("format", self.column.format, rule)
+        return super().normalise()
+
+    @staticmethod
+    def texts(values: pd.Series, text_format: str) -> pd.Series:
+        said = [None if pd.isna(v) else text_of(v, text_format) for v in values]
+        return pd.Series(said, dtype=object)
+
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:
         def plain(value: Any) -> bool:  # codes such as "5 D" are none
@@ -107,7 +138,17 @@ class Duration(Timed):
             return text or isinstance(value, dt.timedelta)
 
         values = cls.read_values(known) if all(map(plain, known)) else pd.Series([pd.NaT])
-        return None if values.isna().any() else cls.drafted(values)
+        if values.isna().any():
+            return None
+        texts = [v.strip() for v in known if isinstance(v, str)]
+        fits = (f for f, p in FORMATS.items() if texts and all(map(p.fullmatch, texts)))
+        found = next(fits, None)
+        days = found == "HH:MM:SS" and any("day" in text for text in texts)
+        return {**cls.drafted(values), "format": None if days else found}
+
+    @property
+    def private_storage(self) -> str:
+        return TEXT if self.column.format else "timedelta64[ns]"
 
     def storage(self, series: pd.Series) -> str:
         return self.private_storage

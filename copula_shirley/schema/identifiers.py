@@ -156,6 +156,9 @@ def why_left_out(name: str, values: pd.Series) -> str | None:
     counts = counts[counts > 0]
     texts = [value for value in counts.index if isinstance(value, str)]
     if texts:
+        several = len(counts) > FEW and len(texts) < (1 - MOSTLY) * len(counts)
+        if several and not isinstance(values.dtype, pd.CategoricalDtype):
+            return NUMBERS  # the others are numbers already
         return _why_hinted(name, counts) or _why_texts(name, texts) or _why_listed(counts)
     numbers = all(isinstance(v, int | float | np.integer | np.floating) for v in counts.index)
     return _why_numbers(name, values.to_numpy(dtype=float)) if numbers else None

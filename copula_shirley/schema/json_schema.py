@@ -11,7 +11,11 @@ WHO_SAYS = {"enum": ["declared", "drafted"]}
 #: Of every column, whatever its kind.
 SHARED: dict[str, Any] = {
     "missing": {"type": "boolean", "description": "values may be missing"},
-    "provenance": {"enum": list(PROVENANCES), "description": "where the domain is known from"},
+    "provenance": {
+        "enum": list(PROVENANCES),
+        "default": "declared",
+        "description": "where kind and domain are known from; without it they count as declared",
+    },
     "source": {**SOURCE, "description": "such as: codebook 2019, p. 4"},
     "draft": {"type": "string", "description": "digest of drafted values; leave it as it is"},
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from copula_shirley import Column, PrivateVine, Schema, load, read_table
 from copula_shirley.publish.verify import verify_file
 from copula_shirley.rows.writing import write_table
 from copula_shirley.schema.conditions import given_from_texts
-from copula_shirley.schema.duration import duration_of
+from copula_shirley.schema.duration import FORMATS, duration_of, text_of
+from copula_shirley.schema.schema import LeftOut
 
 STAY = Column(
     "stay", "duration", minimum="0s", maximum="P10D", resolution="15min", missing=True, cells=40
@@ -75,6 +77,49 @@ def test_drafts() -> None:
     doses = pd.DataFrame({"x": ["1 h", "2 h"] * 20})
     assert Schema.draft(doses)["x"].kind == "categorical"
     assert Schema.draft(pd.DataFrame({"x": pd.to_timedelta([None])}))["x"].kind == "duration"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (["1:30:00", "51:00:00"], "HH:MM:SS"),
+        (["PT90M", "P2DT3H"], "ISO"),
+        (["1 days 00:00:00", "1:30:00"], None),
+        (["PT90M", "1:30:00"], None),
+    ],
+)
+def test_a_draft_says_how_durations_are_written(written: list[str], said: str | None) -> None:
+    column = Schema.draft(pd.DataFrame({"x": written}))["x"]
+    assert column.format == said and Column.from_dict("x", column.to_dict()) == column
+
+
+@pytest.mark.parametrize(
+    ("text_format", "texts"),
+    [
+        (None, ["00:15:00", "50:00:00", ""]),
+        ("HH:MM:SS", ["00:15:00", "50:00:00", ""]),
+        ("ISO", ["PT15M", "PT50H", ""]),
+    ],
+)
+@pytest.mark.parametrize("escape", [False, True])
+def test_drawn_durations_are_written_as_clocks_or_as_declared(
+    tmp_path: Path, text_format: str | None, texts: list[str], escape: bool
+) -> None:
+    stay = replace(STAY, format=text_format)
+    values = pd.Series([dt.timedelta(minutes=15), pd.Timedelta("50h"), None], dtype="object")
+    stored = stay.domain.private_storage
+    drawn = stay.domain.from_numbers(stay.domain.to_numbers(values), stored)
+    write_table(tmp_path / "t.csv", [pd.DataFrame({"stay": drawn, "b": 1})], "csv",
+                escape_formulas=escape)  # fmt: skip
+    lines = (tmp_path / "t.csv").read_text().splitlines()[1:]
+    assert [line.partition(",")[0] for line in lines] == texts
+    again = read_table(tmp_path / "t.csv", Schema((stay,), left_out=(LeftOut("b"),)))["stay"]
+    assert np.array_equal(stay.domain.to_numbers(again), stay.domain.to_numbers(values))
+
+
+@given(st.timedeltas(dt.timedelta(-10_000), dt.timedelta(10_000)), st.sampled_from([*FORMATS]))
+def test_what_is_written_is_read(value: dt.timedelta, text_format: str) -> None:
+    assert duration_of(text_of(value, text_format)) == np.timedelta64(value)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -148,3 +149,27 @@ def test_names_of_columns_in_four_languages() -> None:
         for name in names.split(","):
             assert (said_by_name(name) or (None,))[0] == found, name
             assert why_left_out(name, pd.Series([], dtype=object)) is None
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_word_among_numbers_costs_the_column_with_a_hint(text: bool) -> None:
+    numbers: list[Any] = [1.5 * i for i in range(99)]
+    values = [*(map(str, numbers) if text else numbers), "NA"]
+    table = pd.DataFrame({"x": pd.Series(values, dtype=object), "y": [0, 1] * 50})
+    (left,) = Schema.draft(table).left_out
+    assert left.name == "x" and "name it with --missing" in (left.reason or "")
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+def test_decimal_numbers_are_drafted_and_none_ends_a_draft(person: str | None) -> None:
+    def drafted(*values: Any) -> Any:
+        x = pd.Series([*values, Decimal(2)] * 20, dtype=object)
+        table = pd.DataFrame({"x": x, "y": np.arange(len(x)) % 2, "who": np.arange(len(x)) // 2})
+        return Schema.draft(table, person=person)["x"]
+
+    found = drafted(Decimal("1.5"))
+    assert (found.kind, found.minimum, found.maximum) == ("continuous", 1.5, 2)
+    assert drafted(Decimal("sNaN")).missing
+    for value in (10**400, Decimal("Infinity"), Decimal("1e999")):
+        with pytest.raises(SchemaError, match="'x': holds infinite values or numbers beyond any"):
+            drafted(value)
