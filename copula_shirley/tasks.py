@@ -187,6 +187,11 @@ def synthesize_table(
     accept_unproved : bool
         Go on although nothing is proved about privacy; without it that is a ``SettingError``.
 
+    Warns
+    -----
+    PrivacyWarning
+        What the privacy card warns of, such as seeded noise: the table leaves without its card.
+
     Examples
     --------
     >>> from copula_shirley import Column, synthesize
@@ -195,9 +200,11 @@ def synthesize_table(
     5
     """
     generator = make_generator(model, {"epsilon": epsilon, **settings})
-    done = fitted(Order(generator, table, schema, accept_unproved=accept_unproved), "", silent)
-    for text in done.warnings:
-        warnings.warn(text, PrivacyWarning, stacklevel=2)
+    fitted(Order(generator, table, schema, accept_unproved=accept_unproved), "", silent)
+    words = generator.card().words
+    if words.warnings:  # the table leaves without its card
+        told = " ".join([words.headline, *words.warnings])
+        warnings.warn(f"synthesize: {told}", PrivacyWarning, stacklevel=2)
     return generator.sample(rows)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from card_models import edited
@@ -93,7 +95,25 @@ def test_sampling_tells_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_table_in_one_line() -> None:
-    assert list(synthesize(jobs(), JOBS, epsilon=1)) == list(JOBS.names)
-    assert len(synthesize(jobs(), model="uniform", rows=3, accept_unproved=True)) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list(synthesize(jobs(), JOBS, epsilon=1)) == list(JOBS.names)
     with pytest.raises(SettingError, match="nothing would be proved"):
         synthesize(jobs())
+
+
+@pytest.mark.parametrize(
+    ("schema", "settings", "said"),
+    [
+        (JOBS, {"random_state": 0}, "who knows the seed can take the noise away"),
+        (JOBS, {"accounting": "thesis", "model": "dp-histogram"}, "alone cost epsilon 3"),
+        (None, {"model": "uniform", "accept_unproved": True}, "drafted from the data"),
+    ],
+)
+def test_a_table_that_leaves_without_its_card_warns_once(
+    schema: Schema | None, settings: dict[str, Any], said: str
+) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert len(synthesize(jobs(), schema, rows=3, **settings)) == 3
+    assert [w.category for w in caught] == [PrivacyWarning] and said in str(caught[0].message)

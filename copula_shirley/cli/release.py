@@ -154,6 +154,9 @@ def _tell(done: tasks.Done, what: str, output: Path, quiet: bool, label: bool = 
             f"NOT PROTECTED: nothing is proved about the privacy of {one_line(str(output))}: "
             f"{'; '.join(done.unproved)}. Treat it as the rows themselves."
         )
+        return
+    for text in done.generator.card().words.warnings:
+        note(text, "warning")
 
 
 def _figure(cell: Any) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import scipy
 
+from copula_shirley.errors import SettingError
 from copula_shirley.measure.queries import Best, Discovery, Query
 from copula_shirley.privacy.ledger import ALL_ROWS, Budget, Ledger, Reason, Sensitivity
 from copula_shirley.privacy.zcdp import rho_of
@@ -27,8 +28,9 @@ class Price:
 class Calibration:
     """How much noise a share of the budget allows, for this sensitivity of one histogram.
 
-    Without a budget there is no noise; with a delta costs are in rho, else in epsilon.
-    ``failure_probability`` is the part of delta that is set aside for discoveries.
+    Without a budget there is no noise; with a delta costs are in rho, else in epsilon. It is for
+    ledgers of this currency and unit alone. ``failure_probability`` is the part of delta that is
+    set aside for discoveries.
     """
 
     def __init__(
@@ -37,14 +39,33 @@ class Calibration:
         self.budget = budget
         self.unit = unit
         self.failure_probability = failure_probability
-        self.zcdp = budget is not None and budget.delta > 0
         self.total = 0.0 if budget is None else budget.epsilon
         if budget is not None and self.zcdp:
             self.total = rho_of(budget.epsilon, budget.delta - failure_probability)
 
     @property
+    def zcdp(self) -> bool:
+        """Whether costs are in rho."""
+        return self.budget is not None and self.budget.delta > 0
+
+    @property
     def gaussian(self) -> bool:
+        """Whether noise has the shape of a bell."""
         return self.zcdp
+
+    def check_ledger(self, ledger: Ledger) -> None:
+        """Refuse a ledger in which these costs would mean something else."""
+        if self.budget is None:
+            return
+        if self.zcdp != ledger.zcdp:
+            mine, its = ("rho" if zcdp else "epsilon" for zcdp in (self.zcdp, ledger.zcdp))
+            raise SettingError(f"calibration: its costs are in {mine}, its ledger counts {its}")
+        if self.unit != ledger.sensitivity():
+            raise SettingError(
+                f"calibration: noise for a unit that changes counts by {self.unit.l1:g} does not "
+                f"protect the ledger's {ledger.unit}, which changes them by "
+                f"{ledger.sensitivity().l1:g} ({ledger.neighbours})"
+            )
 
     def price(self, query: Query) -> Price:
         mechanism = "discrete gaussian" if self.gaussian else "discrete laplace"
@@ -59,7 +80,7 @@ class Calibration:
             ledger.record_unprotected(query.stage, query.in_words, Reason.NOISE_OFF, part)
             return
         price = self.price(query)
-        charge = ledger.charge_rho if ledger.zcdp else ledger.charge
+        charge = ledger.charge_rho if self.zcdp else ledger.charge
         charge(query.stage, query.in_words, price.mechanism, price.cost, price.delta, part)
 
     def scale(self, share: float, count: int) -> float:
@@ -86,7 +107,7 @@ class Calibration:
     def largest(self, many: int) -> float:
         """How many standard deviations the largest of ``many`` noises may well be."""
         rarity = math.log(max(many, 2))
-        bell = self.zcdp or self.budget is None
+        bell = self.gaussian or self.budget is None
         return math.sqrt(2 * rarity) if bell else rarity / math.sqrt(2)
 
     def detection_threshold(self, share: float, count: int, many: int) -> float:
@@ -97,7 +118,7 @@ class Calibration:
         for discrete Laplace noise.
         """
         rarity = math.log(many / FALSE_DETECTION)
-        return self.scale(share, count) * (math.sqrt(2 * rarity) if self.zcdp else rarity)
+        return self.scale(share, count) * (math.sqrt(2 * rarity) if self.gaussian else rarity)
 
     def threshold(self, share: float, count: int, rows: int) -> int:
         """Noisy count from which a category is released, a unit having up to ``rows`` rows.

@@ -45,8 +45,9 @@ from copula_shirley.rows.rows import ABSENT, LabelMap
 class Curator:
     """Answers queries about the rows and writes the transcript; nothing else sees rows.
 
-    The ledger is charged before rows are looked at, and told where the noise comes from. The source
-    is None where the budget is, and then only. ``part`` is the ledger's name of these rows.
+    The ledger is charged before rows are looked at, and told where the noise comes from; the
+    calibration must be for its currency and its unit. The source is None where the budget is, and
+    then only. ``part`` is the ledger's name of these rows.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Curator:
         self._ledger = ledger
         self._part = part
         self.calibration = calibration or Calibration(ledger.budget, ledger.sensitivity())
+        self.calibration.check_ledger(ledger)
         self.transcript = Transcript() if transcript is None else transcript
         if source is None and self.calibration.budget is not None:
             raise SettingError("source (None) must be one of noise where there is a budget")

@@ -8,7 +8,6 @@ does not tell. It is plain JSON, stands in the model file, and is shown as a pag
 from __future__ import annotations
 
 import json
-import platform
 import warnings
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -19,9 +18,10 @@ from msgspec import Struct, structs
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.files.plain_json import canonical, close, differences, sha256_of
+from copula_shirley.files.versions import versions
 from copula_shirley.privacy.card_words import Bound, Words, meaning_of, randomness_of, words_of
 from copula_shirley.privacy.ledger import Ledger
-from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.schema import Schema
 
 FORMAT = 2
 PACKAGES = ("copula-shirley", "numpy", "opendp", "pyvinecopulib")
@@ -103,7 +103,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             person=person,
             left_out=[vars(left) for left in schema.left_out],
             domain_warnings=domain_warnings(schema, rows),
-            versions=dict(made_with or versions()),
+            versions=dict(made_with or versions(PACKAGES)),
             settings_sha256=sha256_of(settings),
             schema_sha256=sha256_of(schema.to_dict()),
             **_derived(ledger, name),
@@ -173,10 +173,6 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return found
 
 
-def _as_drafted(column: Column) -> bool:
-    return column.provenance == "declared" and column.draft is not None
-
-
 def _derived(ledger: Ledger, name: str) -> dict[str, Any]:
     return {
         "randomness": randomness_of(ledger),
@@ -202,10 +198,6 @@ def domain_warnings(schema: Schema, rows: int) -> list[str]:
         for c in schema
         if c.provenance == "private" and len(c.categories) == 1
     ]
-
-
-def versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
 def card_of(model: Any) -> Card:

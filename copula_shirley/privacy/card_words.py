@@ -18,6 +18,7 @@ RANDOMNESS = {
     "not for release: its low bits can betray what is below it",
     "none": "no noise was drawn",
 }
+NOT_FOR_RELEASE = ("seeded", "float")
 #: Bounds are rounded up to so many decimals.
 DECIMALS = 6
 
@@ -81,8 +82,8 @@ def percent(value: float) -> str:
 def _verdict(ledger: Ledger) -> str:
     if ledger.proved is None:
         return "nothing proved"
-    fit = randomness_of(ledger) in ("secure", "none")
-    return "proved" if fit else "proved, but not for release"
+    kind = randomness_of(ledger)
+    return "proved, but not for release" if kind in NOT_FOR_RELEASE else "proved"
 
 
 def _headline(ledger: Ledger) -> str:
@@ -91,7 +92,8 @@ def _headline(ledger: Ledger) -> str:
         return f"Nothing is proved{': the noise is switched off' if off else ''}."
     if not ledger.spends:
         return "Nothing was learnt from the rows: epsilon 0."
-    return f"Proved: {ledger.proved}, for every {unit_in_words(ledger)}."
+    seeded = ", if nobody knows the seed: the noise was seeded" if ledger.seeded else ""
+    return f"Proved: {ledger.proved}, for every {unit_in_words(ledger)}{seeded}."
 
 
 def _warnings(ledger: Ledger, name: str) -> list[str]:
@@ -115,7 +117,7 @@ def _warnings(ledger: Ledger, name: str) -> list[str]:
             "same rows, so their costs add up."
         )
     kind = randomness_of(ledger)
-    if kind in ("seeded", "float"):
+    if kind in NOT_FOR_RELEASE:
         found.append(f"Randomness: {RANDOMNESS[kind]}.")
     return found
 

@@ -47,6 +47,8 @@ ALL_ROWS = "all rows"
 ROUNDING = 1e-9
 #: A part of a cost; whether sums are finite is checked where they are made.
 Cost = Annotated[float, msgspec.Meta(ge=0)]
+#: Parts of a split, and splits, of a ledger in a file; those of our methods have three and one.
+Few = msgspec.Meta(max_length=100)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class Partition:
     """A split of a set of rows into disjoint parts."""
 
     whole: str
-    parts: tuple[str, ...]
+    parts: Annotated[tuple[str, ...], Few]
     by_value: bool
 
 
@@ -153,7 +155,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     zcdp: bool = False
     #: Where the noise comes from; None where none was drawn or nobody said.
     noise: NoiseFacts | None = None
-    partitions: tuple[Partition, ...] = ()
+    partitions: Annotated[tuple[Partition, ...], Few] = ()
     spends: tuple[Spend, ...] = ()
     unprotected: tuple[Unprotected, ...] = ()
 
@@ -193,7 +195,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         The part of a record must depend on that record alone (its value, or an independent draw),
         or on the number of records where that is public.
         """
-        self._check_rows(whole)
+        _check_rows(whole, self._known_rows())
         if len(set(parts)) < len(parts) or self._known_rows() & set(parts):
             raise SettingError(f"parts ({', '.join(parts)}) must have new and different names")
         self.partitions += (Partition(whole, tuple(parts), by_value),)
@@ -208,9 +210,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         rows: str = ALL_ROWS,
     ) -> Spend:
         """Record a spend, or raise ``BudgetError``; call it before drawing noise."""
-        Budget(epsilon, delta)  # refuses what is no cost
-        if self.zcdp:
-            raise SettingError(f"{stage} of {what}: this ledger counts rho, not epsilon")
+        Budget(epsilon, delta)  # refuses what is no number
         return self._record(Spend(stage, what, mechanism, float(epsilon), float(delta), rows))
 
     def charge_rho(
@@ -223,41 +223,46 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         rows: str = ALL_ROWS,
     ) -> Spend:
         """The same in rho; ``delta`` is the chance with which the mechanism has no guarantee."""
-        if not self.zcdp:
-            raise SettingError(f"{stage} of {what}: this ledger counts epsilon, not rho")
-        if not (math.isfinite(rho) and rho > 0 and 0 <= delta < 1):
-            raise SettingError(f"rho ({rho!r}) must be positive and delta ({delta!r}) in [0, 1)")
         return self._record(Spend(stage, what, mechanism, 0.0, float(delta), rows, float(rho)))
 
     def _record(self, spend: Spend) -> Spend:
-        self._check_rows(spend.rows)
-        what = f"{spend.stage} of {spend.what}"
+        self._check_spend(spend, self._known_rows())
+        cost = f"rho {spend.rho:.6g}" if self.zcdp else Total(spend.epsilon, spend.delta)
+        self._add((spend,), f"{spend.stage} of {spend.what}: spending {cost}")
+        return spend
+
+    def _check_spend(self, spend: Spend, known_rows: set[str]) -> None:
+        """Refuse what is no cost in the currency of this ledger, or of no rows."""
+        if spend.epsilon if self.zcdp else spend.rho:
+            currencies = "rho, not epsilon" if self.zcdp else "epsilon, not rho"
+            raise SettingError(f"{spend.stage} of {spend.what}: this ledger counts {currencies}")
+        if not self.zcdp:
+            Budget(spend.epsilon, spend.delta)
+        elif not (math.isfinite(spend.rho) and spend.rho > 0 and 0 <= spend.delta < 1):
+            raise SettingError(
+                f"rho ({spend.rho!r}) must be positive and delta ({spend.delta!r}) in [0, 1)"
+            )
+        _check_rows(spend.rows, known_rows)
+
+    def _add(self, spends: tuple[Spend, ...], what: str) -> None:
+        """Add spends, all of them or, where the budget does not allow it, none."""
         if self.budget is None:
             raise BudgetError(f"{what}: nothing may be spent, noise is off")
-        self.spends += (spend,)
+        before, self.spends = self.spends, self.spends + spends
         if not self._within(self.budget):
-            total = self.spent
-            self.spends = self.spends[:-1]
-            cost = f"rho {spend.rho:.6g}" if self.zcdp else Total(spend.epsilon, spend.delta)
+            total, self.spends = self.spent, before
             raise BudgetError(
-                f"{what}: spending {cost} would bring the total to {total}, above the budget of "
-                f"{self.budget}"
+                f"{what} would bring the total to {total}, above the budget of {self.budget}"
             )
-        return spend
 
     def record_unprotected(
         self, stage: str, what: str, reason: Reason | str, rows: str = ALL_ROWS
     ) -> None:
         """Record that private rows are used without noise, for a known reason or in own words."""
-        self._check_rows(rows)
+        _check_rows(rows, self._known_rows())
         known = isinstance(reason, Reason)
         told = (reason, rows) if known else (Reason.OTHER, rows, reason)
         self.unprotected += (Unprotected(stage, what, *told),)
-
-    def _check_rows(self, rows: str) -> None:
-        if rows not in self._known_rows():
-            known = ", ".join(sorted(self._known_rows()))
-            raise SettingError(f"rows ({rows!r}) must be one of {known}")
 
     def _known_rows(self) -> set[str]:
         return {ALL_ROWS} | {part for split in self.partitions for part in split.parts}
@@ -282,7 +287,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
 
     @property
     def spent(self) -> Total:
-        cost = self._cost(ALL_ROWS)
+        cost = self._cost()
         if not self.zcdp or self.budget is None or not self.spends:
             return cost
         left = self.budget.delta - cost.delta
@@ -297,7 +302,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     @property
     def failure_probability(self) -> float:
         """The chance with which the zCDP of all spends together has no guarantee."""
-        return self._cost(ALL_ROWS).delta if self.zcdp else 0.0
+        return self._cost().delta if self.zcdp else 0.0
 
     @property
     def failing(self) -> float:
@@ -305,28 +310,35 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         warnings.warn("failing is now failure_probability", DeprecationWarning, stacklevel=2)
         return self.failure_probability
 
-    def _cost(self, rows: str) -> Total:
-        own = [s for s in self.spends if s.rows == rows]
-        splits = [split for split in self.partitions if split.whole == rows]
-        parts = [[self._cost(part) for part in split.parts] for split in splits]
+    def _cost(self) -> Total:
+        own: dict[str, list[Spend | Total]] = {rows: [] for rows in self._known_rows()}
+        for spend in self.spends:
+            own[spend.rows].append(spend)
         most = 2 * self.rows_per_unit if self.neighbours == "replace-one" else self.rows_per_unit
-        # each row of the unit, before and after, may be in another part
-        touched = [most if split.by_value else 1 for split in splits]
 
-        def total(name: str) -> float:
-            costs = [getattr(s, name) for s in own]
-            for some, many in zip(parts, touched, strict=True):
-                costs += sorted((getattr(part, name) for part in some), reverse=True)[:many]
-            return math.fsum(costs)
+        def total(rows: str) -> Total:
+            splits = [split for split in self.partitions if split.whole == rows]
+            # each row of the unit, before and after, may be in another part
+            parts = [
+                (list(map(total, split.parts)), most if split.by_value else 1) for split in splits
+            ]
 
-        return Total(total("epsilon"), total("delta"), total("rho"))
+            def add_up(name: str) -> float:
+                costs = [getattr(cost, name) for cost in own[rows]]
+                for some, many in parts:
+                    costs += sorted((getattr(part, name) for part in some), reverse=True)[:many]
+                return math.fsum(costs)
+
+            return Total(add_up("epsilon"), add_up("delta"), add_up("rho"))
+
+        return total(ALL_ROWS)
 
     def _within(self, budget: Budget) -> bool:
         """Whether the spends stay within the budget; epsilon is minimised only where rho is near.
 
         ``rho_of`` of a budget is found once and cached, so most spends cost one comparison.
         """
-        cost = self._cost(ALL_ROWS)
+        cost = self._cost()
         left = budget.delta - cost.delta
         if self.zcdp and left > 0 and cost.rho <= rho_of(budget.epsilon, left):
             return True
@@ -371,17 +383,20 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         return ledger
 
     def repeat(self, said: Ledger) -> None:
-        """Write down what another ledger says; each spend is charged anew and may be refused."""
+        """Write down what another ledger says: all of it, or nothing is charged.
+
+        Costs are not negative, so where the sum of all spends is allowed, so is that of the first
+        ones.
+        """
         for split in said.partitions:
             self.partition(split.parts, whole=split.whole, by_value=split.by_value)
+        known = self._known_rows()
         for spend in said.spends:
-            texts = spend.stage, spend.what, spend.mechanism
-            if self.zcdp:
-                self.charge_rho(*texts, spend.rho, spend.delta, spend.rows)
-            else:
-                self.charge(*texts, spend.epsilon, spend.delta, spend.rows)
+            self._check_spend(spend, known)
         for use in said.unprotected:
-            self._check_rows(use.rows)
+            _check_rows(use.rows, known)
+        if said.spends:
+            self._add(said.spends, "what was spent")
         self.unprotected += said.unprotected
 
     # -- for people ----------------------------------------------------------------
@@ -452,6 +467,11 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         unprotected = ["unprotected use of rows in", "of", "rows", "why"]
         tables.append(DataFrame(self.grouped_unprotected(), columns=unprotected))
         return "".join(table.to_html(index=False) for table in tables if len(table))
+
+
+def _check_rows(rows: str, known: set[str]) -> None:
+    if rows not in known:
+        raise SettingError(f"rows ({rows!r}) must be one of {', '.join(sorted(known))}")
 
 
 #: What a file must say of a ledger; all else in it follows.

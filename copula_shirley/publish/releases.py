@@ -331,7 +331,8 @@ class ReleaseLedger:
             if mine != its:
                 raise BudgetError(
                     f"releases: {setting} ({its!r}) of the fit must be {mine!r} as in "
-                    f"{str(self.path)!r}; guarantees of different kinds do not add up"
+                    f"{str(self.path)!r}: guarantees of different kinds do not add up; start a "
+                    f"ledger for them, 'shirley releases new --{setting} {its}'"
                 )
         budget = opened.budget
         # what fails with a small chance is part of delta, so this rho is not too small

@@ -31,6 +31,7 @@ from copula_shirley.files.texts import one_line
 from copula_shirley.generator import Generator, Rebuilt, restored
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.card_page import page_of, template_id
+from copula_shirley.privacy.card_words import NOT_FOR_RELEASE, RANDOMNESS
 from copula_shirley.publish.outputs import card_path
 from copula_shirley.publish.pages import Page, is_whole, read_page
 from copula_shirley.publish.signatures import (
@@ -103,6 +104,14 @@ class Verdict:
         else:
             self.passed.append(text)
 
+    def promise(self, card: Card) -> None:
+        """Write down what a card promises, and that its noise is none for a release."""
+        self.headline = card.words.headline.rstrip(".")
+        if card.randomness in NOT_FOR_RELEASE:
+            self.not_shown.append(
+                f"that it may be released; randomness: {RANDOMNESS[card.randomness]}"
+            )
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         said = {name: value for name, value in vars(self).items() if name != "generator"}
@@ -145,7 +154,7 @@ def verify_file(
         verdict.note("the file's sha256 is the published one", [] if fits else [wrong])
     own = None if table else _verify_model(path, verdict)
     if own is not None:
-        verdict.headline = own.words.headline.rstrip(".")
+        verdict.promise(own)
     if table or card is not None or is_there(page):
         _verify_page(path, page, own, verdict)
     if table and model is None:
@@ -182,7 +191,8 @@ def _verify_drawn(
         return
     found, _ = read_page(page)
     own = of_model.generator.card().to_dict()
-    wrong = [f"{text} in {model.name}" for text in _different(found.card, own, "card")]
+    if wrong := [f"{text} in {model.name}" for text in _different(found.card, own, "card")]:
+        verdict.faults.insert(0, f"the table does not come from {model.name}: its card is another")
     verdict.note(f"the card is that of {model.name}: ledger, settings and schema", wrong)
     given = (found.file and found.file.given) or None
     try:
@@ -210,9 +220,8 @@ def _verify_model(path: Path, verdict: Verdict) -> Card | None:
     """Check a model file; its card, if there is one and a model can be made of the file."""
     fits = digest_fits(path)
     if fits is False:
-        with open(path, "rb") as file:
-            if file.read(2) != b"PK":  # no zip file at all
-                artefact.read(path)
+        if not zipfile.is_zipfile(path):  # or cut off: nothing can be read of it
+            artefact.read(path)
         verdict.note("", ["the file was changed after it was saved: its digest does not fit"])
         return None
     header, arrays = artefact.read(path)
@@ -309,7 +318,7 @@ def _verify_page(path: Path, page: Path, own: Card | None, verdict: Verdict) -> 
     try:
         card = Card.from_dict(found.card)
         if own is None:
-            verdict.headline = card.words.headline.rstrip(".")
+            verdict.promise(card)
             wrong = card.contradictions()[:MOST_TOLD]
             verdict.note("the card adds up", wrong)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -94,24 +95,28 @@ class Atoms:
 class ThesisCalibration(Calibration):
     """Noise of the thesis: epsilon (and the Gaussian's delta) for the histogram of each column.
 
-    Laplace and geometric noise have scale L1 / epsilon, which costs epsilon; Gaussian noise has the
-    analytic scale of Balle and Wang (2018).
+    All costs are in epsilon. Those of Gaussian noise have a delta, too, and its scale is the
+    analytic one of Balle and Wang (2018).
     """
 
     def __init__(self, cost: Budget | None, unit: Sensitivity, mechanism: str) -> None:
-        self.budget, self.unit, self.mechanism = cost, unit, mechanism
+        super().__init__(cost, unit)
+        self.mechanism = mechanism
+
+    @property
+    def zcdp(self) -> bool:
+        return False
 
     @property
     def gaussian(self) -> bool:
         return self.mechanism == "gaussian"
 
     def price(self, query: Query) -> Price:
-        assert self.budget is not None
-        return Price(self.mechanism, self.budget.epsilon, self.budget.delta)
+        delta = 0.0 if self.budget is None else query.share * self.budget.delta
+        return Price(self.mechanism, query.share * self.total, delta)
 
-    def scale(self, share: float, count: int, *, distances: bool = False) -> float:
-        if self.budget is None:
-            return 0.0
-        if self.gaussian:
-            return analytic_scale(self.budget.epsilon, self.budget.delta, self.unit.l2)
-        return self.unit.l1 / self.budget.epsilon
+    def scale_of(self, share: float, reach: Sensitivity, count: int = 1) -> float:
+        if self.budget is None or not self.gaussian:
+            return super().scale_of(share, reach, count)
+        together = reach.l2 * math.sqrt(count)
+        return analytic_scale(share * self.total, share * self.budget.delta, together)

@@ -74,3 +74,26 @@ def test_rho_and_epsilon_are_not_mixed_and_zcdp_needs_a_delta() -> None:
     for refused in (lambda: rho_of(1.0, 0.0), lambda: Ledger(Budget(1.0), zcdp=True)):
         with pytest.raises(SettingError, match="delta"):
             refused()
+
+
+@pytest.mark.parametrize("zcdp", [False, True])
+def test_a_ledger_of_many_spends_is_added_up_once(
+    zcdp: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(Budget(1.0, 1e-9), zcdp=zcdp)
+    for i in range(30):
+        (ledger.charge_rho if zcdp else ledger.charge)("tables", f"t{i}", "noise", 1e-4)
+    said, sums = ledger.to_dict(), []
+    add_up = Ledger._cost
+    monkeypatch.setattr(Ledger, "_cost", lambda self: sums.append(1) or add_up(self))
+    again = Ledger.from_dict(said)
+    assert len(sums) <= 3 and again.spends == ledger.spends
+    for bent, words in (
+        ({"epsilon": 1e-4} if zcdp else {"rho": 1e-4}, "ledger counts"),
+        ({"rows": "nobody"}, "must be one of all rows"),
+        ({"rho" if zcdp else "epsilon": 9.0}, "what was spent would bring the total"),
+        ({"rho" if zcdp else "epsilon": 0.0}, "must be"),
+    ):
+        spends = [*said["spends"][:-1], {**said["spends"][-1], **bent}]
+        with pytest.raises((SettingError, BudgetError), match=words):
+            Ledger.from_dict({**said, "spends": spends})

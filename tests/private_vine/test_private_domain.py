@@ -204,7 +204,7 @@ def test_a_category_is_released_by_noise_and_not_by_the_rows_of_one_unit(k: int)
     source = Fixed(np.random.default_rng(0))
     records = records_of(pd.DataFrame({"a": ["own"] * k}))
     for source.drawn, released in ((reached, []), (reached + 1, ["own"])):
-        ledger = Ledger(Budget(8.0, 1e-3), rows_per_unit=k, zcdp=True)
+        ledger = Ledger(Budget(8.0, 1e-3), neighbours="add-remove", rows_per_unit=k, zcdp=True)
         answer = Curator(records, ledger, source, noise).answer(
             Discovery("categories", [LabelKey("a")], 0.9)
         )

@@ -204,7 +204,8 @@ def test_another_model_and_one_that_does_not_add_up(
     path = published(independent, histogram, tmp_path / "a.csv")
     find_generator("dp-histogram")(epsilon=2.0).fit(private(), SCHEMA).save(tmp_path / "other")
     faults = verify_file(path, model=tmp_path / "other").faults
-    assert faults[0] == "card.ledger.budget.epsilon is 1.0, and must be 2.0 in other"
+    assert faults[0] == "the table does not come from other: its card is another"
+    assert faults[1] == "card.ledger.budget.epsilon is 1.0, and must be 2.0 in other"
 
     def forge(header: dict[str, object], _: object) -> None:
         header["note"] = "more"

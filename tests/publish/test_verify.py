@@ -459,8 +459,29 @@ def test_exit_codes(histogram: Path, tmp_path: Path) -> None:
     said = json.loads(done.out)
     assert done.code == 1 and said["fits"] is False and len(said["faults"]) == 1
     (tmp_path / "no model").write_text("hello")
-    for absent in ("absent", "no model", "."):
-        assert run("verify", tmp_path / absent).refusal()
+    (tmp_path / "cut").write_bytes(histogram.read_bytes()[:-200])
+    for absent in ("absent", "no model", ".", "cut"):
+        for command in ("verify", "inspect"):
+            assert run(command, tmp_path / absent).refusal()
+
+
+@pytest.mark.parametrize("random_state", [None, 1])
+def test_who_is_told_that_noise_was_seeded(random_state: int | None, tmp_path: Path) -> None:
+    rows().to_csv(tmp_path / "t.csv", index=False)
+    SCHEMA.write(tmp_path / "s.yaml")
+    seed = "" if random_state is None else f"--seed {random_state}"
+    told = []
+    for words in (
+        f"fit t.csv --schema s.yaml --model dp-histogram -q -o m {seed}",
+        "sample m -q -o a.csv",
+        "verify m",
+        "verify a.csv",
+        "verify a.csv --from m",
+    ):
+        done = run(words, folder=tmp_path)
+        assert done.code == 0, done.err
+        told.append("who knows the seed can take the noise away" in done.out + done.said)
+    assert told == [random_state is not None] * 5
 
 
 # -- found by a hostile reviewer: rows in the transcript, no noise at epsilon 0, forged words ------
