@@ -107,8 +107,9 @@ class NoisyTable:
             place[fine] = cells[axis]
             if not np.array_equal(place[fine], cells[axis]):
                 return None
-            merging = np.eye(int(place.max()) + 1)[place]
-            both = np.moveaxis(np.tensordot(both, merging, (i, 0)), -1, i)
+            merged = np.zeros((int(place.max()) + 1, *np.moveaxis(both, i, 0).shape[1:]))
+            np.add.at(merged, place, np.moveaxis(both, i, 0))
+            both = np.moveaxis(merged, 0, i)
         if not self.axes:
             both = both.reshape(2, -1).sum(axis=1)
         shared = [axis for axis in self.axes if axis in cells]

@@ -57,6 +57,8 @@ def epsilon_of(rho: float, delta: float) -> float:
     high = rho + 2 * math.sqrt(rho * -goal)  # Bun and Steinke 2016, proposition 1.3
     if log_delta(rho, 0.0) <= goal:
         return 0.0
+    while log_delta(rho, high) > goal:  # orders that are searched are too large for a huge rho
+        high *= 2
     found = float(
         scipy.optimize.brentq(lambda e: log_delta(rho, e) - goal, 0.0, high, xtol=1e-14, rtol=1e-14)
     )

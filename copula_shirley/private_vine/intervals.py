@@ -15,7 +15,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.schema.domain import LARGEST_EXACT_DOMAIN, Cells, FloatArray
+from copula_shirley.schema.domain import (
+    LARGEST_EXACT_DOMAIN,
+    LARGEST_NUMERIC_DOMAIN,
+    Cells,
+    FloatArray,
+)
 from copula_shirley.schema.schema import Column
 
 #: Parts of a cell that is cut: least and most; and of one that holds a heap, where any number of
@@ -80,7 +85,9 @@ class Intervals:
         points = np.rint(numbers / step) if step else numbers
         return np.clip(np.searchsorted(self.low, points, side="right") - 1, 0, None)
 
-    def cut(self, rows: FloatArray, sigma: float, big: float) -> tuple[Intervals, Places] | None:
+    def cut(
+        self, rows: FloatArray, sigma: float, big: float, most_cells: int = LARGEST_NUMERIC_DOMAIN
+    ) -> tuple[Intervals, Places] | None:
         """Heavy intervals in parts, and the interval that each part comes from; None without any.
 
         Parameters
@@ -88,13 +95,16 @@ class Intervals:
         rows : estimated rows of each interval
         sigma : standard deviation of the noise with which parts will be counted
         big : rows from which an interval is cut that is no heap
+        most_cells : intervals after the cut; if they would be more, the heaviest are cut
         """
         heavy = (self.heap | (rows > big)) & (self.values > 1) & (rows > max(HEAVY * sigma, 0))
-        if not heavy.any():
-            return None
         most = np.clip(rows / max(ROWS_PER_NOISE * sigma, 1e-9), LEAST_PARTS, MOST_PARTS)
         most = np.where(self.heap, HEAP_PARTS, np.floor(most))
         parts = np.where(heavy, np.minimum(self.values, most), 1).astype(np.intp)
+        order = np.argsort(-rows, kind="stable")
+        parts[order[len(parts) + np.cumsum(parts[order] - 1) > most_cells]] = 1
+        if parts.max() == 1:
+            return None
         parent = np.repeat(np.arange(len(parts)), parts)
         place = np.arange(len(parent)) - (np.cumsum(parts) - parts)[parent]
         low, width = self.low[parent], (self.high - self.low)[parent]

@@ -24,6 +24,8 @@ STEPS = ("1D", "1h", "1min", "1s", "1ms", "1us")
 MEASURED_STEPS = ("1D", "1h", "1s", "1us")
 #: Days from the origin that pandas can hold in nanoseconds.
 FARTHEST = 106_000
+#: Days from the origin within which a value is read: the difference of two fits in microseconds.
+READABLE = 50_000_000
 #: Formats of dates that a draft finds in texts.
 TEXT_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d")
 
@@ -106,13 +108,14 @@ class Timed(Kind):
             a_day = np.timedelta64(1, "D").astype(f"timedelta64[{unit}]")
             days = numbers.astype("int64") / float(a_day.astype("int64"))
             # a value too far out is none by itself: the whole column cannot be cast with it
-            found: pd.Series = series.where(np.abs(days) <= FARTHEST).astype(cls.dtype)
+            found: pd.Series = series.where(np.abs(days) <= READABLE).astype(cls.dtype)
             return found
         of_text = cache(lambda text: cls.value_of(text, text_format))
         values = [
             of_text(v) if isinstance(v, str) else cls.value_of(v, text_format) for v in series
         ]
-        return pd.Series(np.array(values, dtype=cls.dtype), series.index, name=series.name)
+        each = np.array(values, dtype=cls.dtype)
+        return cls.read_values(pd.Series(each, series.index, name=series.name))
 
     def read(self, series: pd.Series) -> pd.Series:
         return self.read_values(series, self.column.format)

@@ -87,12 +87,12 @@ def moment_of(value: Any, text_format: str | None) -> np.datetime64:
                 value = datetime.fromisoformat(value)
             else:
                 value = datetime.strptime(value, text_format)
+        if isinstance(value, np.datetime64):
+            value = pd.Timestamp(value)  # numpy's own cast wraps what is too far out
         if isinstance(value, pd.Timestamp):
             if value.tzinfo is not None:
                 value = value.tz_convert("UTC").tz_localize(None)
-            value = value.to_datetime64()
-        if isinstance(value, np.datetime64):
-            moment: np.datetime64 = value.astype("datetime64[us]")
+            moment: np.datetime64 = value.as_unit("us").to_datetime64()
             return moment
         if not isinstance(value, date) or value is pd.NaT:  # a number is no date
             return NO_MOMENT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,23 @@ def made_answers(stated: float, seed: int, tables: int = 8) -> list[tuple[Query,
         query = Tables("margins", [GroupMap((Axis(f"c{i}", np.arange(20)),))], 0.1)
         asked.append((query, Answer([counts.astype(np.int64)], stated)))
     return asked
+
+
+def test_a_column_of_many_cells_takes_memory_in_proportion() -> None:
+    """It took the square: 377 GB for the cells of one column at epsilon 8."""
+    counts = np.random.default_rng(0).integers(0, 50, 3000)
+    asked: list[tuple[Query, Answer]] = [
+        (Tables("margins", [GroupMap((Axis("x", groups),))], 0.1), Answer([counted], 9.0))
+        for groups, counted in (
+            (np.arange(3000), counts),
+            (np.arange(3000) // 2, counts.reshape(-1, 2).sum(axis=1)),
+        )
+    ]
+    tracemalloc.start()
+    noise_faults(asked, gaussian=True)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 5e6
 
 
 def test_the_noise_of_totals() -> None:

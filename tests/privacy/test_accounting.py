@@ -32,6 +32,12 @@ def test_rho_and_epsilon_are_inverse_and_safe(epsilon: float, delta: float) -> N
     assert epsilon_of(rho, delta) == pytest.approx(epsilon, rel=1e-9)
 
 
+@pytest.mark.parametrize("delta", [1e-100, 1e-9, 0.3])
+def test_a_huge_epsilon_is_reckoned_too(delta: float) -> None:
+    """A fit that had spent it stopped without a word of its own."""
+    assert epsilon_of(rho_of(1e15, delta), delta) == pytest.approx(1e15, rel=1e-9)
+
+
 def test_a_ledger_adds_up_rho_and_stops_at_the_budget() -> None:
     ledger = Ledger(Budget(1.0, 1e-9), neighbours="add-remove", zcdp=True)
     rho = rho_of(1.0, 1e-9)

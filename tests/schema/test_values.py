@@ -312,6 +312,31 @@ def test_dates_are_read_by_their_format_and_never_guessed() -> None:
         Column("x", "datetime", minimum="01.02.2021", maximum="2022-01-01")
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        pd.Series(np.array(["2020-01-01", "9999-12-31", "NaT"], dtype=f"datetime64[{unit}]"))
+        for unit in ("s", "ms", "us")
+    ]
+    + [pd.Series([dt.date(2020, 1, 1), dt.date(9999, 12, 31), None])],
+    ids=lambda s: str(s.dtype),
+)
+def test_a_date_far_ahead_is_a_date_in_every_dtype(typed: pd.Series) -> None:
+    """A column that says "for ever" was refused, and a model of it did not load again."""
+    column = Column("x", "datetime", **DATES | {"maximum": "9999-12-31"}, missing=True)
+    days = (dt.date(9999, 12, 31) - dt.date(2020, 1, 1)).days
+    assert column.domain.to_numbers(typed).tolist() == [0, days, -np.inf]
+    assert not column.domain.outside(typed).any()
+    table = pd.DataFrame({"x": column.domain.from_numbers(np.array([0.0, days]))})
+    assert Schema((column,)).validate(table) is table
+
+
+@pytest.mark.parametrize("far", [(10**18, "s"), (10**9, "D"), (10**7, "Y")])
+def test_a_moment_that_microseconds_cannot_hold_is_none(far: tuple[int, str]) -> None:
+    """numpy's cast made another date of it."""
+    assert np.isnat(moment_of(np.datetime64(*far), None))
+
+
 def test_two_fits_of_one_object_at_once_are_refused() -> None:
     table, schema = pd.DataFrame({"x": [1, 2] * 50}), Schema.of_kinds({"x": "integer"})
     model = PrivateVine(domain="measured", random_state=0)
