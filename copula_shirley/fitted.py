@@ -54,8 +54,6 @@ class Fitted(Settings, ABC):
     _sampling_rng: np.random.Generator
     #: The card as it was read from a file.
     _card: Card | None = None
-    #: Versions of what made a model that has no card.
-    _made_with: dict[str, str] | None = None
 
     @abstractmethod
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -187,16 +185,17 @@ class Fitted(Settings, ABC):
         That of a model out of a file is the one that came with it, which must say what the model
         says; else ``ArtefactError``.
         """
-        self._check_fitted()
-        own = Card.of(
-            self.name, self.ledger_, self.schema_, self.settings_, self.n_rows_, self._made_with
-        )
+        own = self.new_card()
         if self._card is None:
             return own
-        wrong = self._card.differences(own)
-        if wrong:
+        if wrong := self._card.differences(own):
             raise ArtefactError(f"the model's card does not belong to it: {wrong[0]}; see verify")
         return self._card
+
+    def new_card(self) -> Card:
+        """The card made of what the model says, by this version."""
+        self._check_fitted()
+        return Card.of(self.name, self.ledger_, self.schema_, self.settings_, self.n_rows_)
 
     def _repr_html_(self) -> str:
         """In notebooks: the settings, and the card of a fitted model."""

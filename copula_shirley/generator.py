@@ -282,7 +282,7 @@ class Generator(Fitted):
         self._state_domain(ledger, schema)
         self._forget()
         settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
-        self._card = self._made_with = None
+        self._card = None
         self._sampling_rng = sampling
         self._fit(MemoryRows.of(table, schema), ledger, fit_rng, report)
         self.settings_ = settings
@@ -406,8 +406,7 @@ def _checked(
     if noisy != about.rows:
         raise ArtefactError(f"its rows ({about.rows:,}) must be the noisy number, {noisy:,}")
     generator.ledger_ = Ledger.from_dict(about.ledger)
-    generator._card = None if about.card is None else Card.from_dict(about.card)
-    generator._made_with = {"copula-shirley": about.version}  # all that is known without a card
+    generator._card = Card.from_dict(about.card)
     if sorted(generator.ledger_.domains) != sorted(schema.names):
         raise ArtefactError("its ledger must be about the columns of its schema")
     generator.tables()

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pandas as pd
-from msgspec import Struct, field
+from msgspec import Struct
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.schema import domain
@@ -38,9 +38,7 @@ class Header(Struct):
     rows: int
     ledger: dict[str, Any]
     model: dict[str, Any]
-    card: dict[str, Any] | None = None
-    #: Of this package, which wrote the file.
-    version: str = field(default="None", name="copula-shirley")
+    card: dict[str, Any]
 
     def __post_init__(self) -> None:
         if not 0 <= self.rows <= MOST_ROWS:

@@ -203,8 +203,7 @@ def synthesize_table(
     fitted(Order(generator, table, schema, accept_unproved=accept_unproved), "", silent)
     words = generator.card().words
     if words.warnings:  # the table leaves without its card
-        told = " ".join([words.headline, *words.warnings])
-        warnings.warn(f"synthesize: {told}", PrivacyWarning, stacklevel=2)
+        warnings.warn(f"synthesize: {words.caution}", PrivacyWarning, stacklevel=2)
     return generator.sample(rows)
 
 

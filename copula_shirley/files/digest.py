@@ -21,8 +21,6 @@ PREFIX = b"sha256:"
 DIGITS = 64
 #: Placeholder of the comment until the digest is known.
 BLANK = PREFIX + b"0" * DIGITS
-#: First bytes, and length without the comment, of the record that ends a zip file.
-END_RECORD, END_LENGTH = b"PK\x05\x06", 22
 BLOCK = 1 << 20
 
 
@@ -35,21 +33,18 @@ def write_digest(path: Path) -> None:
         file.write(digest.encode())
 
 
-def digest_fits(path: str | Path) -> bool | None:
-    """Whether a file is as it was saved; None if it has no digest, as older ones."""
+def digest_fits(path: str | Path) -> bool:
+    """Whether a file is as it was saved."""
     with open(path, "rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - len(BLANK), 0))
         end = file.read()
-    bare = end[-END_LENGTH:]
-    if bare.startswith(END_RECORD) and bare.endswith(b"\0\0"):  # a zip file without a comment
-        return None
     return end.startswith(PREFIX) and end[-DIGITS:] == _digest(path, size - DIGITS).encode()
 
 
 def check_digest(path: str | Path) -> None:
     """Refuse a file that was changed after it was saved."""
-    if digest_fits(path) is False:
+    if not digest_fits(path):
         raise ArtefactError(
             f"{str(path)!r} was changed or truncated after it was saved: its digest does not fit"
         )

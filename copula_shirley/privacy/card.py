@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from copula_shirley.errors import ArtefactError
-from copula_shirley.files.plain_json import canonical, close, differences, sha256_of
+from copula_shirley.files.plain_json import canonical, differences, sha256_of
 from copula_shirley.files.versions import versions
 from copula_shirley.privacy.card_words import Bound, Words, meaning_of, randomness_of, words_of
 from copula_shirley.privacy.ledger import Ledger
@@ -74,12 +74,10 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         schema: Schema,
         settings: Mapping[str, Any],
         rows: int,
-        made_with: Mapping[str, str] | None = None,
     ) -> Card:
         """The card of what the generator ``name`` fitted.
 
-        ``rows`` is the number that the model keeps: noisy, or public. ``made_with`` are the
-        versions of the packages that fitted it, by default those that run.
+        ``rows`` is the number that the model keeps: noisy, or public.
         """
         columns = [
             ColumnFacts(
@@ -103,7 +101,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             person=person,
             left_out=[vars(left) for left in schema.left_out],
             domain_warnings=domain_warnings(schema, rows),
-            versions=dict(made_with or versions(PACKAGES)),
+            versions=versions(PACKAGES),
             settings_sha256=sha256_of(settings),
             schema_sha256=sha256_of(schema.to_dict()),
             **_derived(ledger, name),
@@ -146,14 +144,10 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         Versions are those of the fit, which nothing else records, and another version of this
         package may have found other words: their types alone are asked for.
         """
-        own, others = self.to_dict(), true.to_dict()
-        same = self.versions.get("copula-shirley") == version("copula-shirley")
-        free = ("versions",) if same else ("words", "versions")
-        return [
-            f"the card's entry {name!r} is not that of the model"
-            for name in others
-            if name not in free and not close(own[name], others[name])
-        ]
+        free: dict[str, Any] = {"versions": self.versions}
+        if self.versions.get("copula-shirley") != version("copula-shirley"):
+            free["words"] = self.words
+        return list(differences(self.to_dict(), structs.replace(true, **free).to_dict(), "card"))
 
     def contradictions(self) -> list[str]:
         """What does not follow from the entries of the card's own ledger."""
@@ -166,8 +160,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     def unlike(self, true: Card) -> list[str]:
         """All that this card says otherwise than the true one, words included."""
-        found = list(differences(self.to_dict(), true.to_dict(), "card"))
-        by = self.versions.get("copula-shirley")
+        found, by = self.differences(true), self.versions.get("copula-shirley")
         if self.words != true.words and by != version("copula-shirley"):
             found.append(f"the card's words are not those of this version, or {by} had others")
         return found

@@ -38,6 +38,11 @@ class Words(Struct, frozen=True, forbid_unknown_fields=True):
     warnings: list[str]
     person: str
 
+    @property
+    def caution(self) -> str:
+        """What is proved and what to beware of, where there is no card to look at."""
+        return " ".join([self.headline, *self.warnings])
+
 
 def words_of(ledger: Ledger, name: str) -> Words:
     return Words(_verdict(ledger), _headline(ledger), _warnings(ledger, name), _person(ledger))

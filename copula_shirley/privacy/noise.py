@@ -192,21 +192,3 @@ def _gaussian_cdf(sigma: float) -> FloatArray:
     values = np.arange(-reach, reach + 1)
     mass = np.exp(-(values**2) / (2.0 * sigma**2))
     return np.asarray(np.cumsum(mass) / mass.sum())
-
-
-#: Mechanisms that the thesis and the baselines can be set to.
-MECHANISMS = ("laplace", "geometric", "gaussian")
-#: For less, rounding makes diffprivlib's analytic Gaussian too narrow (seen from 1e-10 on).
-SMALLEST_DELTA = 1e-9
-
-
-def check_mechanism(mechanism: str, delta: float) -> None:
-    """Refuse an unknown mechanism, and a Gaussian without delta."""
-    if mechanism not in MECHANISMS:
-        raise SettingError(f"mechanism ({mechanism!r}) must be one of {', '.join(MECHANISMS)}")
-    if not isinstance(delta, int | float) or not 0 <= delta < 1:
-        raise SettingError(f"delta ({delta!r}) must be in [0, 1)")
-    if mechanism == "gaussian" and delta < SMALLEST_DELTA:
-        raise SettingError(
-            f"delta ({delta!r}) must be at least {SMALLEST_DELTA:g} for mechanism 'gaussian'"
-        )

@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,36 +117,30 @@ class Recorder(NoiseSource):
         self.facts = NoiseFacts(inner.library, Exactness.REPLAYED, inner.seeded)
 
     def laplace(self, counts: Integers, scale: float) -> NDArray[Any]:
-        draw = partial(self.source.laplace, counts, scale)
-        return np.asarray(self._told("laplace", counts, scale, draw))
+        return np.asarray(self._told("laplace", counts, scale))
 
     def gaussian(self, counts: Integers, scale: float) -> NDArray[Any]:
-        draw = partial(self.source.gaussian, counts, scale)
-        return np.asarray(self._told("gaussian", counts, scale, draw))
+        return np.asarray(self._told("gaussian", counts, scale))
 
     def choose(self, scores: Integers, scale: float) -> int:
-        merits = np.asarray(scores)
-        draw = partial(self.source.choose, merits, scale)
-        return int(self._told("choose", merits, scale, draw))
+        return int(self._told("choose", np.asarray(scores), scale))
 
     def discover(
         self, tallies: Sequence[Tally], scale: float, least: int, *, gaussian: bool
     ) -> list[tuple[Integers, list[Any]]]:
-        draw = partial(self.source.discover, tallies, scale, least, gaussian=gaussian)
-        found: list[tuple[Integers, list[Any]]] = self._told(
-            "discover", tallies, scale, draw, least
-        )
+        found: list[tuple[Integers, list[Any]]]
+        found = self._told("discover", tallies, scale, least, gaussian=gaussian)
         return found
 
-    def _told(
-        self, kind: str, true: Any, scale: float, draw: Callable[[], Any], least: int | None = None
-    ) -> Any:
+    def _told(self, kind: str, true: Any, scale: float, *least: int, **named: bool) -> Any:
         self.recording.read(self.ledger)
+        # drawn in a replay, too: streams go on alike
+        drawn = getattr(self.source, kind)(true, scale, *least, **named)
         counts = isinstance(true, np.ndarray)
         private = np.array(true, dtype=float) if counts else list(true)
         shape = np.shape(true) if counts else len(true)
-        request = Request(self.source, kind, shape, float(scale), private, least=least)
-        answer = self._answer(request, draw())  # drawn in a replay too: streams go on alike
+        request = Request(self.source, kind, shape, float(scale), private, None, *least)
+        answer = self._answer(request, drawn)
         event = dataclasses.replace(request, answer=copy.copy(answer))
         self.recording.events.append(event)
         return answer

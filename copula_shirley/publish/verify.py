@@ -218,15 +218,13 @@ def _different(said: Any, true: Any, place: str) -> list[str]:
 
 def _verify_model(path: Path, verdict: Verdict) -> Card | None:
     """Check a model file; its card, if there is one and a model can be made of the file."""
-    fits = digest_fits(path)
-    if fits is False:
+    if not digest_fits(path):
         if not zipfile.is_zipfile(path):  # or cut off: nothing can be read of it
             artefact.read(path)
         verdict.note("", ["the file was changed after it was saved: its digest does not fit"])
         return None
     header, arrays = artefact.read(path)
-    wrong = [] if fits else ["the file has no digest: it is older than them, or it was cut off"]
-    verdict.note("the digest fits every byte of the file", wrong)
+    verdict.note("the digest fits every byte of the file")
     verdict.note("every byte of the file belongs to one of its members", _loose_bytes(path))
     try:
         model = restored(path, header, arrays)
@@ -239,20 +237,14 @@ def _verify_model(path: Path, verdict: Verdict) -> Card | None:
         return None
     verdict.generator = model
     model.ledger_ = again.ledger
-    card = None if header.get("card") is None else Card.from_dict(header["card"])
+    card = Card.from_dict(header["card"])
     true, kept = model.contents({})
     said = {name: header[name] for name in header if name not in ("format", "copula-shirley")}
     wrong = _different({**said, "card": {}}, true, "file")
     verdict.note("settings, schema and answers make the ledger of the file", wrong)
     verdict.note("every array is that of the model", _other_arrays(arrays, kept))
     _verify_noise(again, verdict)
-    if card is None:
-        verdict.note("", ["the model has no privacy card: it is older, or it was removed"])
-        return None
-    made = Card.of(
-        model.name, again.ledger, model.schema_, model.settings_, model.n_rows_, card.versions
-    )
-    verdict.note("the card is that of the model", card.unlike(made)[:MOST_TOLD])
+    verdict.note("the card is that of the model", card.unlike(model.new_card())[:MOST_TOLD])
     return card
 
 

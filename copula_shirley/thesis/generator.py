@@ -38,6 +38,7 @@ from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Tables
 from copula_shirley.pictures import edges_of, graphs_of, plot_trees, trees_table
 from copula_shirley.privacy.budget import Budget, NeighbourName
+from copula_shirley.privacy.card_words import words_of
 from copula_shirley.privacy.floating import DiffprivlibNoise
 from copula_shirley.privacy.ledger import Ledger, Reason
 from copula_shirley.privacy.noise import NoiseSource
@@ -204,7 +205,8 @@ class CopulaShirley(Generator):
         copula_rows = self._snapped(rows.take(parts[COPULA_ROWS]))
         self._vine, self._in_vine = self._fit_vine(schema, copula_rows, ledger, progress)
         ledger.record_unprotected("output", "dtypes and number of rows", Reason.STORAGE)
-        self._warn(ledger)
+        told = f"CopulaShirley: {words_of(ledger, self.name).caution}"
+        warnings.warn(f"{told} Why: print(model.ledger_), and README.md.", PrivacyWarning, 4)
 
     def noise_source(self, rng: np.random.Generator) -> NoiseSource:
         """The thesis' noise, which diffprivlib draws in floating point."""
@@ -289,18 +291,6 @@ class CopulaShirley(Generator):
 
     def _all_margins(self) -> list[Margin]:
         return [margin for margins in self._margins.values() for margin in margins]
-
-    def _warn(self, ledger: Ledger) -> None:
-        text = "noise is off, so nothing is protected"
-        if ledger.claimed is not None:
-            text = (
-                f"the thesis claims {ledger.claimed} for this method, but nothing is proved: "
-                f"the histograms cost {ledger.spent}, "
-                f"{'' if self._honest else 'their bins are the distinct values of the rows, '}"
-                "and the vine is fitted to raw ranks"
-            )
-        text += "; print(model.ledger_) says why, and so does README.md, 'The privacy label'"
-        warnings.warn(f"CopulaShirley: {text}", PrivacyWarning, stacklevel=5)
 
     # -- Algorithm 4 -------------------------------------------------------------
 

@@ -15,9 +15,11 @@ from copula_shirley.measure.queries import Query
 from copula_shirley.privacy.budget import check_epsilon
 from copula_shirley.privacy.floating import analytic_scale
 from copula_shirley.privacy.ledger import Budget, Sensitivity
-from copula_shirley.privacy.noise import check_mechanism
 from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.domain import FloatArray
+
+#: For less, rounding makes diffprivlib's analytic Gaussian too narrow (seen from 1e-10 on).
+SMALLEST_DELTA = 1e-9
 
 
 def split_rows(
@@ -57,15 +59,17 @@ def check_noise(
     mechanism: str, epsilon: float | None, delta: float, columns: int, *, shared: bool
 ) -> None:
     """Refuse a budget that cannot be shared by the columns, or spent on each of them."""
-    check_mechanism(mechanism, delta)
-    if epsilon is None:
-        return
-    check_epsilon(epsilon)
-    if shared:  # what is left for one column
-        check_epsilon(epsilon / columns)
-        check_mechanism(mechanism, delta / columns)
-    elif mechanism == "gaussian" and delta * columns >= 1:
-        raise SettingError(f"delta ({delta!r}) times the {columns} columns must be below 1")
+    if epsilon is not None:
+        check_epsilon(epsilon)
+        check_epsilon(epsilon / columns if shared else epsilon)
+    least, most = 0.0, 1.0
+    if mechanism == "gaussian":
+        least, most = SMALLEST_DELTA * (columns if shared else 1), 1.0 / (1 if shared else columns)
+    if not isinstance(delta, int | float) or not least <= delta < most:
+        raise SettingError(
+            f"delta ({delta!r}) must be at least {least:g} and below {most:.3g} for mechanism "
+            f"{mechanism!r} and {columns} columns"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from copula_shirley.baselines import DPCopula, DPHistogram, PrivBayes
 from copula_shirley.evaluation import kolmogorov_smirnov
 from copula_shirley.measure.queries import Best, Tables
 from copula_shirley.measure.recorded_fits import recorded
-from copula_shirley.privacy.noise import MECHANISMS
 
+MECHANISMS = ("laplace", "geometric", "gaussian")
 SCHEMA = Schema(
     (
         *whole_numbers("xy"),

@@ -9,8 +9,9 @@ from scipy.stats import norm
 from copula_shirley import Budget, SettingError
 from copula_shirley.privacy.floating import DiffprivlibNoise
 from copula_shirley.privacy.ledger import Sensitivity, histogram_sensitivity
-from copula_shirley.privacy.noise import MECHANISMS, check_mechanism
-from copula_shirley.thesis.histograms import ThesisCalibration
+from copula_shirley.thesis.histograms import ThesisCalibration, check_noise
+
+MECHANISMS = ("laplace", "geometric", "gaussian")
 
 ZEROS = np.zeros(4000, dtype=np.int64)
 
@@ -71,14 +72,18 @@ def test_it_says_that_it_is_not_for_release() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "delta", "named"),
+    ("mechanism", "epsilon", "delta", "shared", "named"),
     [
-        ("exponential", 0.0, "mechanism"),
-        ("gaussian", 0.0, "delta"),
-        ("gaussian", 1e-12, "delta"),
-        ("laplace", 1.5, "delta"),
+        ("gaussian", 1.0, 0.0, False, "delta"),
+        ("gaussian", None, 1e-12, False, "delta"),
+        ("gaussian", 1.0, 3e-9, True, "delta"),
+        ("gaussian", 1.0, 0.25, False, "delta .* below 0.25 for mechanism 'gaussian' and 4 col"),
+        ("laplace", 1.0, 1.5, True, "delta"),
+        ("laplace", 3e-9, 0.0, True, "epsilon"),
     ],
 )
-def test_bad_settings_are_refused(mechanism: str, delta: float, named: str) -> None:
+def test_bad_settings_are_refused(
+    mechanism: str, epsilon: float | None, delta: float, shared: bool, named: str
+) -> None:
     with pytest.raises(SettingError, match=named):
-        check_mechanism(mechanism, delta)
+        check_noise(mechanism, epsilon, delta, 4, shared=shared)
