@@ -24,7 +24,7 @@ from it:
   event bounds rho from below (``rho_between``).
 - A release that is only Gaussian noise of L2 sensitivity s and deviation sigma is mu-GDP with
   mu = s / sigma (Dong, Roth and Su 2022), also when composed adaptively, and mu = sqrt(2 rho). Then
-  no event has Phi^-1(P(E on D)) - Phi^-1(P(E on D')) above mu (``mu_between``).
+  no event has Phi^-1(P(E on D)) - Phi^-1(P(E on D')) above mu.
 
 Guesses about many units at once
 --------------------------------
@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, logsumexp
-from scipy.stats import beta, norm
+from scipy.stats import beta
 
 FloatArray = NDArray[np.float64]
 #: Confidence of the bounds that are reported.
@@ -85,13 +85,6 @@ def ends(runs: int, alpha: float) -> tuple[FloatArray, FloatArray]:
         return clopper_pearson(np.arange(runs + 1), runs, alpha / 2)
 
 
-def epsilon_between(p: Any, q: Any, delta: float) -> FloatArray:
-    """The epsilon at a delta that an event of chances ``p`` and ``q`` shows."""
-    above = np.maximum(np.asarray(p, dtype=float) - delta, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.maximum(np.log(above / q), 0.0))
-
-
 def rho_between(p: Any, q: Any) -> FloatArray:
     """The rho that an event shows: the largest D_alpha / alpha of two coins with its chances."""
     p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
@@ -107,12 +100,6 @@ def rho_between(p: Any, q: Any) -> FloatArray:
             # the ends are the worst case only where the chances are still in order
             best = np.maximum(best, np.where((p > q) & np.isfinite(value), value, 0.0))
     return np.asarray(best)
-
-
-def mu_between(p: Any, q: Any) -> FloatArray:
-    """The mu of Gaussian differential privacy that an event shows."""
-    value = norm.ppf(p) - norm.ppf(q)
-    return np.asarray(np.maximum(np.nan_to_num(value, nan=0.0, neginf=0.0), 0.0))
 
 
 def mean_lower(values: Any, alpha: float) -> float:

@@ -19,14 +19,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.stats import norm
 
-from copula_shirley.evaluation.audit.bounds import (
-    CONFIDENCE,
-    clopper_pearson,
-    epsilon_between,
-    mean_lower,
-    mu_between,
-)
-from copula_shirley.evaluation.audit.claim import Claim
+from copula_shirley.evaluation.audit.bounds import CONFIDENCE, clopper_pearson, mean_lower
+from copula_shirley.evaluation.audit.claim import Claim, Limit
 from copula_shirley.evaluation.audit.estimates import (
     BOUNDS_ALARM,
     HALF,
@@ -150,6 +144,4 @@ def _expected(claim: Claim, p: float, runs: int, alpha: float, guesses: int | No
         hits = np.array([round(p * tested), tested - round(p * tested)])
         lows, highs = clopper_pearson(hits, tested, alpha / 2)
         chances = float(lows[0]), float(highs[1])
-    if claim.rho is not None:
-        return float(mu_between(*chances))
-    return float(epsilon_between(*chances, claim.delta))
+    return float(Limit(claim.main[0], claim.delta).bound(*chances))

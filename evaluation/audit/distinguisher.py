@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
-from copula_shirley.evaluation.audit.bounds import FloatArray
+from copula_shirley.evaluation.audit.bounds import FloatArray, ends
 from copula_shirley.evaluation.audit.claim import Limit
 from copula_shirley.evaluation.audit.observation import Observation
 
@@ -156,7 +156,7 @@ def _best_cuts(first: FloatArray, second: FloatArray, limit: Limit, alpha: float
     The number of runs on both tables is the same, so that one table of ends serves both.
     """
     runs = len(first)
-    more, fewer = limit.parts(runs, alpha)
+    more, fewer = limit.parts(*ends(runs, alpha))
     pooled = np.vstack([first, second])
     order = np.argsort(pooled, axis=0, kind="stable")
     values = np.take_along_axis(pooled, order, axis=0)

@@ -5,16 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from copula_shirley.evaluation.audit.bounds import (
-    CONFIDENCE,
-    ends,
-    epsilon_between,
-    mean_lower,
-    mu_between,
-    rho_between,
-)
+from copula_shirley.evaluation.audit.bounds import CONFIDENCE, ends, mean_lower
 from copula_shirley.evaluation.audit.claim import Claim, Limit
 from copula_shirley.evaluation.audit.distinguisher import Encoding, learn_event
 from copula_shirley.evaluation.audit.noise_check import LEDGER_ALARM
@@ -33,9 +27,6 @@ HALF = 0.5
 FALSE_ALARM = 1e-3
 #: The part of it that bounds have; the noise check has the rest.
 BOUNDS_ALARM = FALSE_ALARM - LEDGER_ALARM
-#: Discrete Gaussian noise of sigma >= 1 shows up to 4.6 % more mu than 1/sigma, since its events
-#: cannot cut between whole numbers; for larger mu nothing is refuted by mu.
-MU_SLACK, LARGEST_MU = 1.05, 1.0
 #: Ends of the chances of an event on both tables.
 Chances = tuple[float, float]
 
@@ -61,32 +52,23 @@ class Estimate:
     #: The bound if the event always happened on one table and never on the other.
     ceiling: float
     refuted: bool
-    #: The same for rho, from the same counts; for quantity mu only.
-    rho_bound: float | None = None
-    strict_rho_bound: float | None = None
-    rho_limit: float | None = None
     #: Canaries that are guessed in one run.
     guesses: int | None = None
 
     @classmethod
-    def of(
-        cls, limit: Limit, claim: Claim, chances: tuple[Chances, Chances, Chances], **counted: Any
-    ) -> Estimate:
+    def of(cls, limit: Limit, chances: Sequence[Chances], **counted: Any) -> Estimate:
         """From the ends at 95 %, at the confidence of a refutation, and at the ceiling."""
-        about: dict[str, Any] = {"quantity": limit.quantity, "delta": limit.delta}
-        if limit.quantity == "epsilon":
-            bounds = [float(epsilon_between(p, q, limit.delta)) for p, q in chances]
-            refuted = limit.most is not None and bounds[1] > limit.most
-        else:
-            bounds = [float(mu_between(p, q)) for p, q in chances]
-            rho, strict = (float(rho_between(p, q)) for p, q in chances[:2])
-            about |= {"rho_bound": rho, "strict_rho_bound": strict, "rho_limit": claim.rho}
-            # both follow from the same two ends, so they may go wrong together only
-            refuted = claim.rho is not None and strict > claim.rho
-            if claim.gaussian and limit.most is not None and limit.most <= LARGEST_MU:
-                refuted = refuted or bounds[1] > MU_SLACK * limit.most
-        about |= dict(zip(("bound", "strict_bound", "ceiling"), bounds, strict=True))
-        return cls(limit=limit.most, refuted=refuted, **about, **counted)
+        bound, strict, ceiling = (float(limit.bound(*ends)) for ends in chances)
+        return cls(
+            quantity=limit.quantity,
+            delta=limit.delta,
+            bound=bound,
+            strict_bound=strict,
+            limit=limit.most,
+            ceiling=ceiling,
+            refuted=limit.refuting is not None and strict > limit.refuting,
+            **counted,
+        )
 
     @property
     def counted(self) -> str:
@@ -97,13 +79,9 @@ class Estimate:
     @property
     def refutation(self) -> str:
         at = f" at delta {self.delta:g}" if self.quantity == "epsilon" and self.delta else ""
-        quantity, bound, limit = self.quantity, self.strict_bound, self.limit
-        rho = self.strict_rho_bound or 0.0
-        if self.rho_limit is not None and rho > self.rho_limit:  # says it of any noise
-            quantity, bound, limit = "rho", rho, self.rho_limit
         return (
-            f"{quantity} is at least {bound:.3g}{at} where the claim allows {limit:.3g} "
-            f"(pair {self.pair}, {self.box} box: {self.event}, {self.counted})"
+            f"{self.quantity} is at least {self.strict_bound:.3g}{at} where the claim allows "
+            f"{self.limit:.3g} (pair {self.pair}, {self.box} box: {self.event}, {self.counted})"
         )
 
 
@@ -127,13 +105,14 @@ def estimates_of_pair(
     low, high = ends(runs, (1 - CONFIDENCE) / tests)
     strict = ends(runs, BOUNDS_ALARM / (tests * len(limits)))
     found = []
-    for limit in limits:
-        event = learn_event(learning[0], learning[1], encoding.names, limit)
+    for several in limits:
+        event = learn_event(learning[0], learning[1], encoding.names, several[0])
         about = "nothing varies" if event is None else event.about
         a, b = (0, 0) if event is None else event.hits(testing[0], testing[1])
         all_ends = ((low[a], high[b]), (strict[0][a], strict[1][b]), (low[runs], high[0]))
         counted = {"pair": pair, "box": box, "event": about, "hits": (a, b), "runs": runs}
-        found.append(Estimate.of(limit, claim, all_ends, **counted))
+        # several quantities follow from the same two ends, so they may go wrong together only
+        found += [Estimate.of(limit, all_ends, **counted) for limit in several]
     return found
 
 
@@ -147,7 +126,7 @@ def estimates_of_guesses(
     """
     shares, alpha = [number / guesses for number in right], (1 - CONFIDENCE) / tests
     tried = ((shares, alpha), (shares, BOUNDS_ALARM / tests), ([1.0] * len(shares), alpha))
-    one, two, three = ((chance, 1 - chance) for chance in (mean_lower(*each) for each in tried))
+    chances = [(chance, 1 - chance) for chance in (mean_lower(*each) for each in tried)]
     total = sum(int(number) for number in right)
     counted = {
         "pair": pair,
@@ -157,7 +136,7 @@ def estimates_of_guesses(
         "runs": len(shares),
         "guesses": guesses,
     }
-    return [Estimate.of(limit, claim, (one, two, three), **counted) for limit in claim.limits()]
+    return [Estimate.of(limit, chances, **counted) for limit in chain(*claim.limits())]
 
 
 @dataclass(frozen=True)

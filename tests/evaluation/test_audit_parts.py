@@ -36,15 +36,20 @@ POWER = Power("epsilon", 1.0, 1.0, 3.0, (2,), ())
 def test_a_claim_in_rho_is_tested_where_there_is_power() -> None:
     rho = rho_of(1.0, 1e-9)
     limits = Claim(1.0, 1e-9, rho, gaussian=True).limits()
+    implied, mu = epsilon_of(rho, DELTA), np.sqrt(2 * rho)
     assert limits == [
-        Limit("epsilon", 1e-9, 1.0),
-        Limit("epsilon", DELTA, epsilon_of(rho, DELTA)),
-        Limit("mu", 1e-9, np.sqrt(2 * rho)),
+        [Limit("epsilon", 1e-9, 1.0, 1.0)],
+        [Limit("epsilon", DELTA, implied, implied)],
+        [Limit("mu", 1e-9, mu, 1.05 * mu), Limit("rho", 1e-9, rho, rho)],
     ]
-    assert limits[1].most is not None and limits[1].most < 0.3
-    # without rho: epsilon itself, and mu is told, not judged
-    assert [limit.most for limit in Claim(1.0, 1e-9).limits()] == [1.0, 1.0, None]
-    assert [limit.quantity for limit in Claim(1.0).limits()] == ["epsilon"]
+    assert implied < 0.3
+    # without Gaussian noise, and where mu is large, mu is told, not judged; nor without rho
+    for claim in (Claim(1.0, 1e-9, rho), Claim(9.0, 1e-9, rho_of(9.0, 1e-9), gaussian=True)):
+        assert claim.limits()[2][0] == Limit("mu", 1e-9, claim.mu)
+    assert Claim(1.0, 1e-9).limits()[1:] == [
+        [Limit("epsilon", DELTA, 1.0, 1.0)], [Limit("mu", 1e-9), Limit("rho", 1e-9)],
+    ]  # fmt: skip
+    assert Claim(1.0).limits() == [[Limit("epsilon", 0.0, 1.0, 1.0)]]
 
 
 def test_a_forgotten_root_of_two_is_caught_by_mu() -> None:

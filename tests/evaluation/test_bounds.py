@@ -12,12 +12,11 @@ from scipy.stats import binom, binomtest, multinomial, norm
 
 from copula_shirley.evaluation.audit.bounds import (
     ends,
-    epsilon_between,
     gaussian_mu,
     mean_lower,
-    mu_between,
     rho_between,
 )
+from copula_shirley.evaluation.audit.claim import Limit
 
 
 def chances(more: Any, fewer: Any, runs: int, alpha: float) -> Any:
@@ -26,7 +25,7 @@ def chances(more: Any, fewer: Any, runs: int, alpha: float) -> Any:
 
 
 def epsilon_lower(more: Any, fewer: Any, runs: int, delta: float, alpha: float) -> Any:
-    return epsilon_between(*chances(more, fewer, runs, alpha), delta)
+    return Limit("epsilon", delta).bound(*chances(more, fewer, runs, alpha))
 
 
 @pytest.mark.parametrize("runs", [7, 50])
@@ -112,7 +111,7 @@ def test_gaussian_events_never_show_more_than_their_rho_and_mu(mu: float) -> Non
     rho = rho_between(*chances(more, fewer, runs, 0.05))
     assert rho.max() <= mu**2 / 2
     assert rho.max() >= 0.5 * mu**2 / 2
-    bound = mu_between(*chances(more, fewer, runs, 0.05))
+    bound = Limit("mu").bound(*chances(more, fewer, runs, 0.05))
     assert bound.max() <= mu
     assert bound.max() == pytest.approx(mu, abs=0.1)
 

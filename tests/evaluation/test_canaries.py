@@ -81,11 +81,11 @@ def test_a_plain_mechanism_is_guessed_as_often_as_theory_says() -> None:
     half = np.array(control_guesses(CLAIM, 400, 400, 5, weaker=2)) / 400
     assert half.mean() == pytest.approx(norm.cdf(MU), abs=4 * 0.5 / 400)
     found = estimates_of_guesses(list(right * 400), 400, CLAIM, "canaries", 11)
-    assert [e.quantity for e in found] == ["epsilon", "epsilon", "mu"]
+    assert [e.quantity for e in found] == ["epsilon", "epsilon", "mu", "rho"]
     assert 0.6 * MU < found[2].bound < MU and not any(e.refuted for e in found)
     assert "right and" in found[2].counted
-    weak = estimates_of_guesses(list(half * 400), 400, CLAIM, "canaries", 11)[2]
-    assert weak.refuted and weak.strict_rho_bound is not None and weak.strict_rho_bound > RHO
+    *_, mu, rho = estimates_of_guesses(list(half * 400), 400, CLAIM, "canaries", 11)
+    assert mu.refuted and rho.refuted and rho.strict_bound > RHO
 
 
 def vine(kind: type = PrivateVine, **settings: Any) -> Any:
