@@ -76,12 +76,12 @@ class Comparison:
     train: Rows
     test: Rows
     synthetic: Rows
-    tasks: dict[str, str]
-    quasi_identifiers: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    profile: Profile
-    threads: int
-    seed: int
+    tasks: dict[str, str] = field(default_factory=dict)
+    quasi_identifiers: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    profile: Profile = "light"
+    threads: int = 1
+    seed: int = 0
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -116,6 +116,12 @@ class Comparison:
         known, secret = tuple(quasi_identifiers), tuple(sensitive or targets)
         seed = int(generator_of(random_state).integers(2**63))
         return cls(schema, *real, made, tasks, known, secret, profile, threads or 1, seed)
+
+    @classmethod
+    def of_two(cls, real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> Comparison:
+        """Real rows, which train and test, and synthetic ones: for a measure by itself."""
+        rows = rows_of("real", real, schema)
+        return cls(schema, rows, rows, rows_of("synthetic", synthetic, schema, strict=False))
 
     def rng(self, name: str) -> np.random.Generator:
         """Randomness for one metric: other metrics do not shift it."""

@@ -35,8 +35,6 @@ from copula_shirley.rows.memory import MemoryRows
 
 #: Noise that a ledger implies to be less, or none, is taken for this.
 LEAST_SIGMA = 1e-3
-#: Cells of the canaries, with their counts if each canary is in, and if it is not.
-Moves = list[tuple[NDArray[np.intp], FloatArray, FloatArray]]
 
 
 def likelihoods(
@@ -47,51 +45,31 @@ def likelihoods(
     gaussian: bool,
 ) -> FloatArray:
     """Of each canary the log likelihood of the answers if it is in, less that if it is not."""
-    if len(queries) != len(answers):
-        raise ValueError("the transcript has other answers than those to the questions asked")
-    attacker = _Attacker(tested, inside)
-    total: FloatArray = np.zeros(tested.count)
+    count, each = tested.count, tested.rows_each
+    tables, coins = [tested.first], [inside]
+    if tested.relation == "replace-one":
+        tables.append(tested.second.iloc[tested.common :])
+        coins.append(~inside)
+    rows = MemoryRows.of(pd.concat(tables, ignore_index=True), tested.schema).chunk()
+    weights = np.concatenate([np.ones(tested.common), *(np.repeat(c, each) for c in coins)])
+    starts = tested.common + each * np.arange(len(coins) * count).reshape(-1, count)
+    total: FloatArray = np.zeros(count)
     for query, answer in zip(queries, answers, strict=True):
         if not isinstance(query, Tables):
             continue
         sigma = max(answer.sigma, LEAST_SIGMA)
         for cells, table in zip(query.cell_maps, answer.values, strict=True):
-            seen = table.astype(float).ravel()
-            for home, present, absent in attacker.moves(cells):
+            places, seen = cells.cells(rows), table.astype(float).ravel()
+            counts = np.bincount(places, weights, math.prod(cells.shape)).astype(float)
+            homes = places[starts]
+            # a replaced canary that stays in its cell changes nothing
+            moving = np.ones(count) if len(homes) == 1 else homes[0] != homes[1]
+            for home, sign in zip(homes, (1.0, -1.0), strict=False):
+                step = sign * each * moving
+                present = counts[home] + step * ~inside
                 total += _log(seen[home] - present, sigma, gaussian)
-                total -= _log(seen[home] - absent, sigma, gaussian)
+                total -= _log(seen[home] - (present - step), sigma, gaussian)
     return np.round(total, 9)
-
-
-class _Attacker:
-    """Who knows all rows of one run, and of each canary which others are in."""
-
-    def __init__(self, tested: Canaries, inside: NDArray[np.bool_]) -> None:
-        tables, coins = [tested.first], [inside]
-        if tested.relation == "replace-one":
-            tables.append(tested.second.iloc[tested.common :])
-            coins.append(~inside)
-        rows = pd.concat(tables, ignore_index=True)
-        self._rows = MemoryRows.of(rows, tested.schema).chunk()
-        self._inside, self._each = inside, tested.rows_each
-        own = [np.repeat(coin, self._each) for coin in coins]
-        self._weights = np.concatenate([np.ones(tested.common), *own])
-        starts = tested.common + np.arange(tested.count) * self._each
-        self._starts = [starts + i * tested.count * self._each for i in range(len(tables))]
-
-    def moves(self, cells: Any) -> Moves:
-        """What each canary changes."""
-        places = cells.cells(self._rows)
-        counts = np.bincount(places, self._weights, math.prod(cells.shape)).astype(float)
-        homes = [places[starts] for starts in self._starts]
-        # a replaced canary that stays in its cell changes nothing
-        moving = np.ones(len(self._inside)) if len(homes) == 1 else homes[0] != homes[1]
-        moves = []
-        for home, sign in zip(homes, (1.0, -1.0), strict=False):
-            step = sign * self._each * moving
-            present = counts[home] + step * ~self._inside
-            moves.append((home, present, present - step))
-        return moves
 
 
 def _log(noise: FloatArray, sigma: float, gaussian: bool) -> FloatArray:

@@ -35,13 +35,7 @@ from copula_shirley.cli.options import (
 from copula_shirley.cli.terminal import messages, plain, print_json, progress_told, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit.audit import DEFAULT_RUNS, Audit, Wanted, audit
-from copula_shirley.evaluation.audit.estimates import (
-    FALSE_ALARM,
-    FALSE_LEDGER,
-    INCONCLUSIVE,
-    NO_POWER,
-    REFUTED,
-)
+from copula_shirley.evaluation.audit.estimates import FALSE_ALARM, INCONCLUSIVE
 from copula_shirley.evaluation.audit.pairs import DEFAULT_PAIRS, PAIRS, read_pair
 from copula_shirley.evaluation.audit.runs import SAMPLE_ROWS
 from copula_shirley.files.atomic import atomic_path
@@ -49,8 +43,6 @@ from copula_shirley.generator import generators
 from copula_shirley.privacy.ledger import Budget
 from copula_shirley.publish.outputs import check_apart
 from copula_shirley.registry import check_settings, find_class, takes
-
-STYLES = {REFUTED: "red", FALSE_LEDGER: "red", INCONCLUSIVE: "yellow", NO_POWER: "yellow"}
 
 #: Faults of ledgers that are printed; the JSON has all.
 MOST_FAULTS = 3
@@ -190,7 +182,8 @@ def show(result: Audit) -> None:
     rate = f"a true claim is refuted in less than 1 of {1 / FALSE_ALARM:,.0f} audits"
     left = "; ".join(result.not_exercised) or "nothing that this generator may ask"
     asked = ", ".join(result.asked) or "not known: no ledger names what was asked"
-    style = STYLES.get(result.verdict, "green")
+    open_ = result.verdict.startswith(INCONCLUSIVE)
+    style = "red" if result.refuted else "yellow" if open_ else "green"
     lines = [
         ("claim", plain(f"{claim} ({who}); proved: {claim.proved or 'nothing'}")),
         ("lower bound", f"{bounds} with confidence 95 %"),

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,8 +52,6 @@ class NoiseSums:
     stages: dict[str, list[float]] = field(default_factory=dict)
     pairs: dict[str, list[float]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
-    #: Stages whose noise was not seen.
-    unknown: list[str] = field(default_factory=list)
 
     def add(self, scores: Iterable[tuple[str, FloatArray]]) -> None:
         """Add the noise of answers, in order, as standard normal numbers."""
@@ -111,16 +110,12 @@ def noise_of(
                 f"the transcript states noise of sigma {answer.sigma:.6g} for answers of stage "
                 f"{query.stage!r}, whose cost implies {sigma:.6g}"
             )
-        try:
-            if generator.schema_ != schema:
-                raise ValueError("cells of a domain that was measured")
-            if not isinstance(query, Tables):
-                raise ValueError("no counts")
+        if generator.schema_ != schema or not isinstance(query, Tables):
+            continue  # cells of a domain that was measured, or no counts: its noise is not seen
+        with suppress(Exception):
             for cell_map, seen in zip(query.cell_maps, answer.values, strict=True):
                 noise = (seen - rows.count(cell_map)).ravel()
                 found.append((query.stage, normal_noise(noise, scale, rng, gaussian=ledger.zcdp)))
-        except Exception:
-            sums.unknown.append(query.stage)
     sums.add(found)
     return sums
 

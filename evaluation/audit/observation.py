@@ -131,8 +131,7 @@ def black_box(table: Any, schema: Schema, records: pd.DataFrame) -> Observation:
         place = np.clip(codes[name], 0, cells.size - 1) * groups // cells.size
         for i, count in enumerate(np.bincount(place, minlength=groups)):
             number(seen, f"cell {name}[{i}]", count)
-    alike = {name: same[name] for name in same}
-    alike.update((f"{a} and {b}", same[a] & same[b]) for a, b in combinations(same, 2))
+    alike = same | {f"{a} and {b}": same[a] & same[b] for a, b in combinations(same, 2)}
     if same:
         alike["all columns"] = np.all(list(same.values()), axis=0)
     for name, rows in alike.items():

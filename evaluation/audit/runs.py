@@ -97,27 +97,22 @@ def run_once(setup: Setup, pair: Pair, side: int, state: int | None) -> Fit:
 
 def fit_once(setup: Setup, pair: Pair, side: int, state: int | None) -> Fit:
     """Keep what an attacker would see."""
-    fit = Fit()
+    fit, unseen = Fit(), setup.boxes
     try:
         generator = setup.make(state)
         _fit(generator, pair.tables[side], pair.schema)
         white = white_box(generator) if "white" in setup.boxes else None
         if white is not None:
             fit.boxes["white"] = white
-    except Exception as error:
-        fit.error = f"{type(error).__name__}: {error}"
-        fit.boxes = {box: Observation(raised=fit.error) for box in setup.boxes}
-        return fit
-    fit.stated = statement_of(generator)
-    if "black" in setup.boxes:
-        try:
+        fit.stated, unseen = statement_of(generator), ("black",)
+        if "black" in setup.boxes:
             seen = black_box(generator.sample(setup.rows), pair.schema, pair.differing)
             if hasattr(generator, "n_rows_"):  # the size of a sample that nobody asked a size for
                 number(seen, "rows by default", generator.n_rows_)
-        except Exception as error:
-            fit.error = f"{type(error).__name__}: {error}"
-            seen = Observation(raised=fit.error)
-        fit.boxes["black"] = seen
+            fit.boxes["black"] = seen
+    except Exception as error:
+        fit.error = f"{type(error).__name__}: {error}"
+        fit.boxes |= {box: Observation(raised=fit.error) for box in unseen}
     return fit
 
 

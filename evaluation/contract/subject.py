@@ -68,9 +68,7 @@ class Subject:
     @property
     def name(self) -> str:
         made = self._generator
-        if isinstance(made, type) or inspect.isroutine(made):
-            return str(getattr(made, "__qualname__", made))
-        return type(made).__qualname__
+        return str(getattr(made, "__qualname__", type(made).__qualname__))
 
     @property
     def people(self) -> Case:

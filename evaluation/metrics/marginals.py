@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SettingError
-from copula_shirley.evaluation.comparison import Comparison, Rows, rows_of
+from copula_shirley.evaluation.comparison import Comparison, Rows
 from copula_shirley.evaluation.result import Result, pair
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema
@@ -132,11 +132,10 @@ def total_variation(
     check_positive_whole("ways", ways)
     if ways > min(3, len(schema)):
         raise SettingError(f"ways ({ways}) must be at most 3 and the number of columns")
-    first = rows_of("real", real, schema)
-    second = rows_of("synthetic", synthetic, schema, strict=False)
-    binning = binning or Binning.of(first, schema)
-    groups = list(combinations(schema.names, ways))
-    return _distances(binning.codes(first), binning.codes(second), groups)
+    c = Comparison.of_two(real, synthetic, schema)
+    if binning is not None:
+        c.once("binning", lambda _: binning)
+    return _distances(*_cells(c)[1:], list(combinations(schema.names, ways)))
 
 
 def _distances(first: Codes, second: Codes, groups: Sequence[tuple[str, ...]]) -> dict[str, float]:

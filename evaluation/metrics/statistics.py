@@ -6,19 +6,16 @@ list, the same for all tables, and a missing value lies below every other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from copula_shirley.evaluation.comparison import Comparison, rows_of
+from copula_shirley.evaluation.comparison import Comparison, Rows
 from copula_shirley.evaluation.result import Result, pair
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
-
-Numbers = Mapping[str, FloatArray]
 
 
 def kolmogorov_smirnov(
@@ -35,7 +32,7 @@ def kolmogorov_smirnov(
     >>> kolmogorov_smirnov(pd.DataFrame({"x": [1, 2]}), pd.DataFrame({"x": [2, 3]}), schema)
     {'x': 0.5}
     """
-    return ks_per_column(*_numbers(real, synthetic, schema))
+    return dict(ks(Comparison.of_two(real, synthetic, schema)).detail["columns"])
 
 
 def spearman_drift(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> dict[str, float]:
@@ -44,44 +41,12 @@ def spearman_drift(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) 
     The mean is over all d x d entries, as in the thesis. A constant column has no correlation; it
     counts as 0.
     """
-    return _summary(spearman_gaps(*_numbers(real, synthetic, schema)))
+    c = Comparison.of_two(real, synthetic, schema)
+    return {which: drift(which, c).value for which in ("mean", "maximum", "off_diagonal_mean")}
 
 
-def _numbers(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) -> list[Numbers]:
-    return [
-        rows_of("real", real, schema).numbers,
-        rows_of("synthetic", synthetic, schema, strict=False).numbers,
-    ]
-
-
-def ks_per_column(real: Numbers, synthetic: Numbers) -> dict[str, float]:
-    """The two-sample statistic of each column."""
-    found = {}
-    for name in real:
-        pair = np.sort(real[name]), np.sort(synthetic[name])
-        steps = np.union1d(*pair)  # where the gap between two step functions can be largest
-        first, second = (np.searchsorted(x, steps, side="right") / len(x) for x in pair)
-        found[name] = float(np.abs(first - second).max())
-    return found
-
-
-def spearman_gaps(real: Numbers, synthetic: Numbers) -> FloatArray:
-    """Absolute differences of the two Spearman matrices."""
-    gaps: FloatArray = np.abs(_spearman(real) - _spearman(synthetic))
-    return gaps
-
-
-def _summary(gaps: FloatArray) -> dict[str, float]:
-    apart = ~np.eye(len(gaps), dtype=bool)
-    return {
-        "mean": float(gaps.mean()),
-        "maximum": float(gaps.max()),
-        "off_diagonal_mean": float(gaps[apart].mean()) if len(gaps) > 1 else 0.0,
-    }
-
-
-def _spearman(numbers: Numbers) -> FloatArray:
-    ranks = np.column_stack([rankdata(values) for values in numbers.values()])
+def _spearman(rows: Rows) -> FloatArray:
+    ranks = np.column_stack([rankdata(values) for values in rows.numbers.values()])
     centred = ranks - ranks.mean(axis=0)
     spread = np.sqrt((centred**2).sum(axis=0))
     scaled = centred / np.where(spread > 0, spread, 1.0)
@@ -95,13 +60,18 @@ def _spearman(numbers: Numbers) -> FloatArray:
 
 def ks(c: Comparison) -> Result:
     """Mean over the columns of the Kolmogorov-Smirnov statistic."""
-    columns = ks_per_column(c.test.numbers, c.synthetic.numbers)
+    columns = {}
+    for name, real in c.test.numbers.items():
+        samples = np.sort(real), np.sort(c.synthetic.numbers[name])
+        steps = np.union1d(*samples)  # where the gap between two step functions can be largest
+        first, second = (np.searchsorted(x, steps, side="right") / len(x) for x in samples)
+        columns[name] = float(np.abs(first - second).max())
     return Result(float(np.mean(list(columns.values()))), {"columns": columns})
 
 
 def drift(which: str, c: Comparison) -> Result:
     """One summary of the Spearman drift, with the gap of every pair and each column's mean gap."""
-    gaps = c.once("spearman", lambda c: spearman_gaps(c.test.numbers, c.synthetic.numbers))
+    gaps = c.once("spearman", lambda c: np.abs(_spearman(c.test) - _spearman(c.synthetic)))
     names = c.schema.names
     pairs = {
         pair(names[i], names[j]): float(gaps[i, j]) for i, j in combinations(range(len(names)), 2)
@@ -111,7 +81,13 @@ def drift(which: str, c: Comparison) -> Result:
     detail: dict[str, object] = {"pairs": pairs, "columns": columns}
     if constant:
         detail["note"] = f"constant in the synthetic rows, correlation 0: {', '.join(constant)}"
-    return Result(_summary(gaps)[which], detail)
+    apart = gaps[~np.eye(len(gaps), dtype=bool)]
+    figures = {
+        "mean": gaps.mean(),
+        "maximum": gaps.max(),
+        "off_diagonal_mean": apart.mean() if len(apart) else 0.0,
+    }
+    return Result(float(figures[which]), detail)
 
 
 def validity(c: Comparison) -> Result:
