@@ -193,7 +193,7 @@ class Generator(Fitted):
 
     def plan(self, schema: Schema, n: int) -> Any:
         """What a fit to n rows would ask, cost and be worth; no row is read."""
-        raise SettingError(f"a {self.name} model cannot be planned, a private-vine model can")
+        raise SettingError(f"model ({self.name!r}) cannot be planned; 'private-vine' can")
 
     # -- before a row is read ----------------------------------------------------------
 
@@ -217,7 +217,7 @@ class Generator(Fitted):
         if not self.provable:
             found.append(f"a {self.name} model proves nothing at any epsilon (docs/privacy.md)")
         if self.get_params().get("epsilon", 1) is None:
-            found.append("epsilon none draws no noise")
+            found.append("epsilon off draws no noise")
         if schema is None:
             return [
                 *found,

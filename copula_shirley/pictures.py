@@ -57,7 +57,7 @@ def picture(path: str | Path, width: float, height: float) -> Iterator[Any]:
     """
     kind = Path(path).suffix.lstrip(".").lower()
     if kind not in ("png", "pdf", "svg"):
-        raise SettingError(f"plot file {str(path)!r} must end in .png, .pdf or .svg")
+        raise SettingError(f"plot ({str(path)!r}) must end in .png, .pdf or .svg")
     figure = sheet(width, height)
     yield figure
     show_as_written(figure)

@@ -90,7 +90,7 @@ def draft(
     missing: Sequence[str] = (),
 ) -> tuple[Schema, list[str]]:
     """Draft a schema from a table, and note what to look at. It reads rows: a draft is private."""
-    check_apart([data], [output])
+    check_apart([data], ("output", output))
     table = read_table(data, missing=missing)
     schema = Schema.draft(table, person=person)
     if output is not None:
@@ -124,7 +124,7 @@ def sample(
     progress: Progress = silent,
 ) -> Done:
     """Draw rows from a saved model; that costs no privacy, as often as one likes."""
-    check_extension(output.path)
+    check_extension(output.path, "output")
     with output.written([model]) as files:
         generator = load(model)
         done = Done(generator, why_unproved(generator))
@@ -143,7 +143,7 @@ def synthesize(
     progress: Progress = silent,
 ) -> Done:
     """Fit a generator and draw rows in one go; spends what its settings say."""
-    check_extension(output.path)
+    check_extension(output.path, "output")
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
     if given and order.declared is not None:  # what can be wrong shows before the fit
@@ -211,7 +211,7 @@ def inspect(
     model: Path, plot: Path | None = None, card: Path | None = None
 ) -> tuple[Generator, Card]:
     """A saved model and its card; draws its vine and writes the card as a page if asked to."""
-    check_apart([model], [plot, card])
+    check_apart([model], ("plot", plot), ("card", card))
     generator = load(model)
     found = generator.card()
     if plot is not None:

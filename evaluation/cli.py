@@ -76,8 +76,8 @@ def evaluate_files(
     reference: Annotated[
         bool, option(METHOD, "Score the training rows too, as the mark to reach.")
     ] = True,
-    seed: Annotated[int | None, option(METHOD, "Repeatable figures.")] = None,
-    threads: Annotated[int, option(METHOD, "Threads of XGBoost.")] = 1,
+    seed: Annotated[int | None, option(METHOD, "Repeatable figures.", min=0)] = None,
+    threads: Annotated[int, option(METHOD, "Threads of XGBoost.", min=1)] = 1,
     output: Annotated[Path, option(OUTPUT, "JSON with all figures.", "--output", "-o")] = Path(
         "evaluation.json"
     ),
@@ -87,7 +87,7 @@ def evaluate_files(
     quiet: Quiet = False,
 ) -> None:
     """Score a synthetic table against real rows, and attack it."""
-    check_apart([train, test, synthetic, schema], [output, plot])
+    check_apart([train, test, synthetic, schema], ("output", output), ("plot", plot))
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise SettingError(f"plot ({str(plot)!r}) must end in .png, .svg or .pdf")
     declared = load(schema).schema_ if is_zipfile(schema) else Schema.read(schema)

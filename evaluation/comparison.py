@@ -214,7 +214,7 @@ def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
         raise SettingError(f"tasks ({tasks!r}) must map {', '.join(TASKS)} to columns")
     for task, target in tasks.items():
         check_one_of("task", task, TASKS)
-        _check_names(f"task {task}", (target,), schema)
+        _check_names(f"task {task!r}", (target,), schema)
         column, rule = schema[target], ""
         if task == "regression" and column.is_listed:
             rule = "must be a number or a date"
@@ -225,7 +225,7 @@ def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
         elif len(schema) < 2:
             rule = "needs another column to predict from"
         if rule:
-            raise SettingError(f"task {task} ({target!r}) {rule}")
+            raise SettingError(f"task {task!r} ({target!r}) {rule}")
     return dict(tasks)
 
 

@@ -140,19 +140,20 @@ class Run:
 
 def frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Settings that can be hashed, sorted by name."""
-    return tuple((name, _frozen(settings[name])) for name in sorted(settings))
+    return tuple((name, _frozen(name, settings[name])) for name in sorted(settings))
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(name: str, value: Any) -> Any:
+    what = f"settings {name!r} ({shown(value)})"
     if isinstance(value, list | tuple):
-        return tuple(map(_frozen, value))
+        return tuple(_frozen(name, each) for each in value)
     if isinstance(value, dict):
-        raise GridError(f"setting value ({shown(value)}) must be a number, a text or a list")
+        raise GridError(f"{what} must be a number, a text or a list")
     if isinstance(value, str) and value.startswith("$") and value[1:] not in TASKS:
         names = ", ".join(f"${task}" for task in TASKS)
-        raise GridError(f"setting value ({value!r}) must be one of {names}, or not begin with $")
+        raise GridError(f"{what} must be one of {names}, or not begin with $")
     if isinstance(value, float) and not isfinite(value):
-        raise GridError(f"setting value ({shown(value)}) must be a finite number")
+        raise GridError(f"{what} must be a finite number")
     return value
 
 
@@ -308,7 +309,8 @@ class Grid:
 
 def _mapping(what: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise GridError(f"{what} ({shown(value)}) must be a mapping of names")
+        said = "nothing" if value is None else shown(value)
+        raise GridError(f"{what} ({said}) must be a mapping of names")
     return value
 
 
@@ -347,7 +349,7 @@ def _epsilon(value: Any) -> float | None:
     try:
         check_epsilon(value)
     except SettingError as error:
-        raise GridError(f"epsilons: {error}; 'off' is without noise") from None
+        raise GridError(f"epsilons: {error}, or 'off' for no noise") from None
     return float(value)
 
 

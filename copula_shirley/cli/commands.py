@@ -48,8 +48,11 @@ PANELS = {
 }
 #: The panels of a command's help, in their order.
 OPTION_PANELS = ("Data", "Privacy", "Method", "Output")
-#: Settings whose options have other names.
-OTHER_NAMES = {"random_state": "seed", "n": "rows", "generator": "model"}
+#: Settings whose options have other names, where a command has none of their own.
+OTHER_NAMES = {
+    **{"random_state": "seed", "n": "rows", "generator": "model", "model": "from"},
+    **{"card": "output", "folder": "results", "datasets": "dataset", "settings": "set"},
+}
 
 
 class LazyCommand(TyperCommand):
@@ -152,14 +155,19 @@ def in_options(text: str, options: set[str]) -> str:
     --------
     >>> in_options("n (0) must be positive", {"--rows"})
     '--rows (0) must be positive'
+    >>> in_options("truncation (None) must be 1 or more", {"--set"})
+    '--set truncation (none) must be 1 or more'
     """
     start = re.match(r"(\w+) (\(|'\w+' \()", text)
     if start is None:
         return text
-    name = start[1]
-    option = f"--{OTHER_NAMES.get(name, name).replace('_', '-')}"
-    if option not in options and "--set" in options:
+    name, rest = start[1], text[start.end(1) :]
+    for known in (name, OTHER_NAMES.get(name, name)):
+        if (option := f"--{known.replace('_', '-')}") in options:
+            return option + re.sub(r"^ \(None\)", " (not given)", rest)
+    if "--set" in options:
         from copula_shirley.registry import who_has  # noqa: PLC0415  (slow)
 
-        options, option = {"--set"} if who_has(name) else set(), f"--set {name}"
-    return option + text[start.end(1) :] if option.split()[0] in options else text
+        if who_has(name):
+            return f"--set {name}{re.sub(r'(?<=^ [(])None|(?<=or )None', 'none', rest)}"
+    return text

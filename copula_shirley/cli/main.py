@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,12 @@ from copula_shirley.errors import ShirleyError
 from copula_shirley.files.atomic import finished
 from copula_shirley.files.texts import one_line
 
+#: What a value must be, by pydantic's name of the fault.
+MUST = {
+    "int_parsing": "a whole number",
+    "float_parsing": "a number",
+    "greater_than_equal": "{ge} or more",
+}
 app = typer.Typer(
     cls=LazyGroup,
     no_args_is_help=True,
@@ -91,11 +97,22 @@ def _tell(error: Exception) -> None:
     if type(error).__name__ == "NoArgsIsHelpError":  # the help was shown
         raise SystemExit(2) from None
     if hasattr(error, "format_message"):  # wrong words on the command line
-        _fail(error.format_message().replace("Value error, ", ""))
+        _fail(_wrong_words(error))
     if os.environ.get("SHIRLEY_DEBUG"):
         raise error
     # the text of an unforeseen error may quote rows
     _fail(f"internal error ({type(error).__name__}); set SHIRLEY_DEBUG=1 to see it", code=3)
+
+
+def _wrong_words(error: Any) -> str:
+    """What typer says of wrong words; where pydantic says it, the value is named, too."""
+    text: str = error.format_message()
+    for fault in getattr(error.__cause__, "errors", list)():
+        must = MUST.get(fault["type"], "").format(**fault.get("ctx", {}))
+        if must:
+            said = fault["input"] if "ctx" in fault else repr(fault["input"])
+            return f"{error.param.opts[0]} ({said}) must be {must}"
+    return text.replace("Value error, ", "")
 
 
 def _fail(text: str, code: int = 2) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, signature
 from itertools import chain
@@ -12,15 +13,15 @@ import typer
 
 from copula_shirley import tasks
 from copula_shirley.cli.commands import OPTION_PANELS
-from copula_shirley.errors import SettingError
+from copula_shirley.cli.terminal import note
+from copula_shirley.errors import SettingError, ShirleyError
 from copula_shirley.files.plain_json import parse_json
 from copula_shirley.files.strict_yaml import load_yaml
 from copula_shirley.generator import Generator
+from copula_shirley.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, check_epsilon
 from copula_shirley.publish.outputs import Output
 from copula_shirley.registry import make_generator
 
-#: Settings that have an option of their own, which --set would be lost to.
-OWN_OPTIONS = {"epsilon": "--epsilon", "random_state": "--seed"}
 DATA, PRIVACY, METHOD, OUTPUT = OPTION_PANELS
 
 
@@ -46,7 +47,7 @@ AcceptUnproved = Annotated[
     bool, option(PRIVACY, "Write even if nothing is proved about privacy.", "--accept-unproved")
 ]
 Seed = Annotated[
-    int | None, option(PRIVACY, "Repeatable noise and rows: experiments only, no release.")
+    int | None, option(PRIVACY, "Repeatable noise and rows: experiments only, no release.", min=0)
 ]
 Settings = Annotated[
     list[str] | None,
@@ -113,7 +114,15 @@ def unfitted(
     """The generator that the options describe."""
     own = {"delta": delta, "neighbours": neighbours, "domain": domain, "target": target}
     given = {name: value for name, value in own.items() if value is not None}
-    return make_generator(model, {"epsilon": epsilon_of(epsilon), **given, **settings_of(settings)})
+    more = settings_of(settings)
+    for name in given.keys() & more.keys():
+        raise SettingError(f"--set {name} ({more[name]!r}) must be left out: --{name} is given")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DeprecationWarning)
+        made = make_generator(model, {"epsilon": epsilon_of(epsilon), **given, **more})
+    for old in caught:
+        note(f"--set: {old.message}")
+    return made
 
 
 @takes(unfitted)
@@ -167,8 +176,10 @@ def assignment(option: str, text: str) -> tuple[str, str]:
     return name.strip(), value
 
 
-def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
+def settings_of(texts: Sequence[str] | None, seed: str = "--seed") -> dict[str, Any]:
     """Settings from ``--set name=value``, a value in JSON or YAML, in which 1e-6 is a text.
+
+    Epsilon and the random state, which have options of their own, would be lost.
 
     Examples
     --------
@@ -179,12 +190,18 @@ def settings_of(texts: Sequence[str] | None) -> dict[str, Any]:
     for text in texts or ():
         given, value = assignment("--set", text)
         name = given.replace("-", "_")
-        if name in OWN_OPTIONS:
-            raise SettingError(f"--set ({text!r}) must be given as {OWN_OPTIONS[name]}")
+        own = {"epsilon": "--epsilon", "random_state": seed}
+        if name in own:
+            raise SettingError(f"--set ({text!r}) must be given as {own[name]}")
+        if name in found:
+            raise SettingError(f"--set ({text!r}) must be the only one for {name}")
         try:
             found[name] = None if value.lower() == "none" else parse_json(value.encode())
         except (ValueError, RecursionError):
-            found[name] = load_yaml(value)
+            try:
+                found[name] = load_yaml(value)
+            except ShirleyError as error:
+                raise SettingError(f"--set ({text!r}) must be JSON or YAML: {error}") from None
     return found
 
 
@@ -193,6 +210,10 @@ def epsilon_of(text: str) -> float | None:
     if text.lower() == "off":
         return None
     try:
-        return float(text)
+        check_epsilon(epsilon := float(text))
     except ValueError:
-        raise SettingError(f"epsilon ({text!r}) must be a positive number or 'off'") from None
+        least, most = f"{SMALLEST_EPSILON:g}", f"{LARGEST_EPSILON:g}"
+        raise SettingError(
+            f"epsilon ({text!r}) must be a positive number from {least} to {most}, or 'off'"
+        ) from None
+    return epsilon

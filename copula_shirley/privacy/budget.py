@@ -52,7 +52,7 @@ def check_epsilon(epsilon: Any) -> None:
     if not _is_number(epsilon) or not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise SettingError(
             f"epsilon ({epsilon!r}) must be a positive number from {SMALLEST_EPSILON:g} to "
-            f"{LARGEST_EPSILON:g}, or None for no noise"
+            f"{LARGEST_EPSILON:g}"
         )
 
 

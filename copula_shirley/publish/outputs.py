@@ -54,7 +54,10 @@ class Output:
         pages = [card_path(output) for output in outputs if self.card]
         signatures = [signature_path(output) for output in outputs if self.sign]
         every = [*outputs, *pages, *signatures]
-        check_apart([*inputs, self.sign], every)
+        beside = (("output", path) for path in (*pages, *signatures))
+        check_apart(
+            [*inputs, self.sign], ("output", self.path), ("save_model", self.model), *beside
+        )
         key = None if self.sign is None else read_private_key(self.sign)
         with atomic_paths(every) as partials:
             yield Files(outputs, key, dict(zip(every, partials, strict=True)))
@@ -86,10 +89,10 @@ class Files:
             given = ()
 
 
-def check_apart(inputs: Sequence[Path | None], outputs: Sequence[Path | None]) -> None:
-    """Refuse to write over what is read, or two results into one file."""
+def check_apart(inputs: Sequence[Path | None], *outputs: tuple[str, Path | None]) -> None:
+    """Refuse to write over what is read, or two results into one file; outputs have names."""
     taken = {os.path.realpath(path) for path in inputs if path}
-    for path in filter(None, outputs):
-        if os.path.realpath(path) in taken:
-            raise SettingError(f"output ({str(path)!r}) must be another file than the others")
-        taken.add(os.path.realpath(path))
+    for name, path in outputs:
+        if path and os.path.realpath(path) in taken:
+            raise SettingError(f"{name} ({str(path)!r}) must be another file than the others")
+        taken |= {os.path.realpath(path)} if path else set()

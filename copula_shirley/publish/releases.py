@@ -117,6 +117,11 @@ def total_of(costs: Sequence[Cost], cap: Budget) -> Total:
     return basic
 
 
+def _check_absent(path: str | Path) -> None:
+    if Path(path).exists():
+        raise SettingError(f"{str(path)!r} exists; a release ledger is never replaced")
+
+
 def _within(total: Total, cap: Budget | Cost) -> bool:
     slack = 1 + ROUNDING
     return total.epsilon <= cap.epsilon * slack and total.delta <= cap.delta * slack
@@ -247,9 +252,9 @@ class ReleaseLedger:
         content: dict[str, Any] = {**dict(zip(HEAD, head, strict=True)), "entries": []}
         content["digest"] = _chain(content)[-1]
         place = Path(path).resolve()  # a link would have a lock and a ledger of its own
+        _check_absent(path)  # before a lock is left beside it
         with locked(place) as still_held:
-            if place.exists():
-                raise SettingError(f"{str(path)!r} exists; a release ledger is never replaced")
+            _check_absent(path)
             _write(place, content, still_held)
         return cls(place, content)
 

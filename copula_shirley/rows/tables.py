@@ -39,10 +39,10 @@ def is_table(path: str | Path) -> bool:
     return Path(path).suffix.lower() in KINDS
 
 
-def check_extension(path: str | Path) -> str:
-    """The kind of a table file, by its extension."""
+def check_extension(path: str | Path, what: str = "file name") -> str:
+    """The kind of a table file, by its extension; ``what`` is how an error calls the file."""
     if not is_table(path):
-        raise SchemaError(f"file name {str(path)!r} must end in one of {', '.join(KINDS)}")
+        raise SchemaError(f"{what} ({str(path)!r}) must end in one of {', '.join(KINDS)}")
     return KINDS[Path(path).suffix.lower()]
 
 

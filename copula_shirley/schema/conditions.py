@@ -115,4 +115,5 @@ def _number(column: Column, value: Any, end: Any) -> float:
 
 
 def _error(column: Column, value: Any, rule: str) -> SettingError:
-    return SettingError(f"given {column.name!r} ({value!r}) {rule}")
+    shown = "..".join(map(str, value)) if isinstance(value, tuple) else repr(value)
+    return SettingError(f"given {column.name!r} ({shown}) {rule}")

@@ -358,7 +358,11 @@ class Schema:
     @classmethod
     def read(cls, path: str | Path) -> Schema:
         """Read a schema from a YAML file."""
-        return cls.from_yaml(read_text(path, LARGEST_YAML, SchemaError, "schema file"))
+        text = read_text(path, LARGEST_YAML, SchemaError, "schema file")
+        try:
+            return cls.from_yaml(text)
+        except SchemaError as error:
+            raise SchemaError(f"schema file {str(path)!r}: {error}") from None
 
     def write(self, path: str | Path) -> None:
         """Write the schema to a YAML file, whole or not at all."""

@@ -100,11 +100,11 @@ def audit_generator(
         Literal["white", "black", "both"],
         option(METHOD, "white: released numbers, black: drawn rows."),
     ] = "both",
-    rows: Annotated[int, option(METHOD, "Rows drawn from each fit.")] = SAMPLE_ROWS,
+    rows: Annotated[int, option(METHOD, "Rows drawn from each fit.", min=1)] = SAMPLE_ROWS,
     jobs: Annotated[
-        int | None, option(METHOD, "Processes; one per core by default.", "--jobs", "-j")
+        int | None, option(METHOD, "Processes; one per core by default.", "--jobs", "-j", min=1)
     ] = None,
-    seed: Annotated[int, option(METHOD, "Of the audit; each fit has one of its own.")] = 0,
+    seed: Annotated[int, option(METHOD, "Of the audit; each fit has one of its own.", min=0)] = 0,
     secure: Annotated[
         bool, option(METHOD, "Fit without seeds, as for a release.", "--secure")
     ] = False,
@@ -119,7 +119,7 @@ def audit_generator(
 ) -> None:
     """Test a generator's privacy claim on neighbouring tables; exit code 1 if it is refuted."""
     sys.path.insert(0, str(Path.cwd()))  # where the user's module is
-    check_apart([*(tables or ()), schema], [output])
+    check_apart([*(tables or ()), schema], ("output", output))
     Budget(epsilon, delta or 0.0)  # refuses what is no claim
     offered = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "threads": 1}
     chosen = checked_settings(generator, settings_of(settings), offered)

@@ -228,5 +228,7 @@ def _stem(folder: Path, identity: str, setup: Setup, pair: Pair) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ArtefactError(f"folder ({str(folder)!r}): {error.strerror}") from None
+        raise ArtefactError(
+            f"folder ({str(folder)!r}) must be a folder: {error.strerror}"
+        ) from None
     return folder / f"{pair.name}-{digest[:16]}"

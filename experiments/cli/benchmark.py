@@ -11,7 +11,6 @@ import typer
 from copula_shirley.cli.options import (
     DATA,
     METHOD,
-    OUTPUT,
     PRIVACY,
     epsilon_of,
     option,
@@ -27,15 +26,17 @@ from copula_shirley.experiments.cli.experiments import (
     Jobs,
     Output,
     Quiet,
+    Results,
     conclude,
     make,
     publish,
+    store_of,
 )
 from copula_shirley.experiments.peers import known_peers
 from copula_shirley.experiments.run.candidates import find_candidate
-from copula_shirley.experiments.run.store import Store
 from copula_shirley.experiments.specs import GRIDS, Grid, Unit
 from copula_shirley.files.strict_yaml import load_yaml
+from copula_shirley.publish.outputs import check_apart
 
 
 def benchmark(
@@ -45,10 +46,10 @@ def benchmark(
     ] = None,
     dataset: Annotated[list[str] | None, option(DATA, "Data set; repeatable.")] = None,
     epsilon: Annotated[list[str] | None, option(PRIVACY, "Epsilon, or 'off'; repeatable.")] = None,
-    folds: Annotated[int, option(DATA, "Folds of the cross-validation.")] = 5,
+    folds: Annotated[int, option(DATA, "Folds of the cross-validation.", min=2)] = 5,
     first: Annotated[int | None, option(DATA, "Only so many folds.", min=1)] = None,
-    seeds: Annotated[int, option(DATA, "Fits per fold, each with another seed.")] = 1,
-    rows: Annotated[int | None, option(DATA, "Only so many rows of each data set.")] = None,
+    seeds: Annotated[int, option(DATA, "Fits per fold, each with another seed.", min=1)] = 1,
+    rows: Annotated[int | None, option(DATA, "Only so many rows of each data set.", min=1)] = None,
     unit: Annotated[Unit, option(PRIVACY, "Who is protected.")] = "person",
     settings: Annotated[
         list[str] | None, option(METHOD, "Setting of your generators; name=value.", "--set")
@@ -59,9 +60,7 @@ def benchmark(
     alone: Annotated[bool, option(METHOD, "Leave our generators out.", "--alone")] = False,
     minutes: Annotated[float, option(METHOD, "Time limit of a run.")] = 60.0,
     gigabytes: Annotated[float, option(METHOD, "Memory limit of a run.")] = 8.0,
-    results: Annotated[Path, option(OUTPUT, "Folder of the results.")] = Path(
-        "shirley-results/benchmark"
-    ),
+    results: Results = None,
     output: Output = Path("report.html"),
     csv: Csv = None,
     jobs: Jobs = None,
@@ -74,6 +73,7 @@ def benchmark(
         raise SettingError("generators must name at least one, or --peers")
     if first is not None and first > folds:
         raise SettingError(f"--first ({first}) must be at most the number of folds ({folds})")
+    check_apart([], ("output", output), ("csv", csv))
     sys.path.insert(0, str(Path.cwd()))  # where the user's module is
     entry = load_yaml((GRIDS / "benchmark.yaml").read_text(encoding="utf-8"))
     ours, entries = entry["generators"], dict[str, Any]()
@@ -82,7 +82,7 @@ def benchmark(
         label = label_of(use)
         if label in entries or (label in ours and ours[label].get("use", label) != use):
             raise SettingError(f"generator ({use!r}): another one is called {label} too")
-        entries[label] = {"use": use, "settings": settings_of(settings)}
+        entries[label] = {"use": use, "settings": settings_of(settings, "--seeds")}
     others = {**(dict.fromkeys(known_peers()) if peers else {}), **({} if alone else ours)}
     entries |= {label: about for label, about in others.items() if label not in entries}
     entry |= {
@@ -99,7 +99,7 @@ def benchmark(
     if dataset:
         entry["datasets"] = dataset
     grid = Grid.from_dict(entry, "benchmark")
-    store = Store(results)
+    store = store_of(grid, results)
     found = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
     print_leaderboard(found, screen)
     publish(found, grid.title, output, csv)

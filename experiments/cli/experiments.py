@@ -28,16 +28,17 @@ from copula_shirley.publish.outputs import check_apart
 app = typer.Typer(no_args_is_help=True, help="Run a grid of generators, data sets and epsilons.")
 
 
-def check_output(path: Path) -> Path:
+def check_output(param: typer.CallbackParam, path: Path | None) -> Path | None:
     """Refuse a place in no folder, before anything runs."""
-    if not path.parent.is_dir():
-        raise SettingError(f"output ({str(path)!r}) must be in a folder that exists")
+    if path is not None and not path.parent.is_dir():
+        raise SettingError(f"{param.name} ({str(path)!r}) must be in a folder that exists")
     return path
 
 
 Config = Annotated[str, typer.Argument(help="A grid: a .yaml file, or the name of one of ours.")]
 Results = Annotated[
-    Path | None, option(OUTPUT, "Folder of the results; shirley-results/NAME by default.")
+    Path | None,
+    option(OUTPUT, "Folder of the results; shirley-results/NAME by default.", file_okay=False),
 ]
 Jobs = Annotated[int | None, option(METHOD, "Runs at a time.", "--jobs", "-j", min=1)]
 Redo = StrEnum("Redo", ["failed", "timeout", "skipped", "stale"])
@@ -50,7 +51,10 @@ Output = Annotated[
     Path,
     option(OUTPUT, "HTML to write.", "--output", "-o", dir_okay=False, callback=check_output),
 ]
-Csv = Annotated[Path | None, option(OUTPUT, "Also all figures as one tidy table.")]
+Csv = Annotated[
+    Path | None,
+    option(OUTPUT, "Also all figures as one tidy table.", dir_okay=False, callback=check_output),
+]
 Quiet = Annotated[bool, option(OUTPUT, "No progress.", "--quiet", "-q")]
 
 
@@ -103,7 +107,7 @@ def report(
 ) -> None:
     """Write the report of all runs that have ended: one HTML file."""
     grid = Grid.read(config)
-    check_apart([Path(config)], [output, csv])
+    check_apart([Path(config)], ("output", output), ("csv", csv))
     store = store_of(grid, results)
     rows = store.rows(grid.runs())
     if not rows:

@@ -18,7 +18,14 @@ from copula_shirley.evaluation.comparison import Profile
 from copula_shirley.experiments.cli.display import print_failures
 from copula_shirley.experiments.cli.experiments import Again, Jobs, Quiet, make
 from copula_shirley.experiments.datasets import list_datasets
-from copula_shirley.experiments.paper.gather import gather, known, narrowed, read, write_all
+from copula_shirley.experiments.paper.gather import (
+    gather,
+    known,
+    make_folder,
+    narrowed,
+    read,
+    write_all,
+)
 from copula_shirley.experiments.run.runner import all_skipped, exit_code
 from copula_shirley.experiments.run.store import Store
 from copula_shirley.experiments.specs import Grid, Size
@@ -48,7 +55,11 @@ def reproduce(
     ] = None,
     results: Annotated[
         Path | None,
-        option(OUTPUT, "Folder with a folder of results per experiment; FOLDER/results."),
+        option(
+            OUTPUT,
+            "Folder with a folder of results per experiment; FOLDER/results.",
+            file_okay=False,
+        ),
     ] = None,
     no_run: Annotated[
         bool, option(METHOD, "Draw from the runs that have ended; run nothing.", "--no-run")
@@ -68,11 +79,12 @@ def reproduce(
             f"dataset ({sets[0]!r}) must be left out for multivariate, which is about the made set "
             "of table 5.2; name the other experiments in a command of their own"
         )
-    make_folder(folder)
     if drawn_from is not None:
         frame, made = read(drawn_from)
         _tell(write_all(narrowed(frame, chosen, sets), made, folder))
         return
+    if not no_run:
+        make_folder(folder)  # before anything runs
     grids = {name: grid_of(name, size, sets, profile) for name in chosen}
     place = results or folder / "results"
     stores = {name: Store(place / name) for name in chosen}
@@ -107,15 +119,6 @@ def known_datasets(names: Sequence[str]) -> list[str]:
     for name in names:
         check_one_of("dataset", name, sorted({*list_datasets()} - {"made"}))
     return list(dict.fromkeys(names))
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder, before anything runs."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = error.strerror or error
-        raise SettingError(f"folder ({str(folder)!r}) cannot be made: {reason}") from None
 
 
 def _tell(path: Path) -> None:

@@ -43,14 +43,15 @@ def gather(
             files = {row["id"]: stores[name].table_path(row["id"]) for row in ended}
             made = {key: pd.read_parquet(path) for key, path in files.items() if path.is_file()}
     if not frames:
-        raise SettingError("results must hold at least one ended run")
+        places = ", ".join(str(stores[name].folder) for name in rows)
+        raise SettingError(f"results ({places}) must hold at least one ended run")
     frame = prepared(with_coefficients(pd.concat(frames, ignore_index=True), made))
     return frame, scatter_rows(frame, made)
 
 
 def read(path: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The frame of an earlier reproduction, and the rows beside it if they are there."""
-    frame, beside = prepared(_csv(path)), path.parent / SCATTER
+    frame, beside = prepared(_csv(path), what=f"from ({str(path)!r})"), path.parent / SCATTER
     if not beside.is_file():
         return frame, pd.DataFrame(columns=[*SCATTER_AXES, *NAMES])
     return frame, prepared(_csv(beside), ["generator"], ["epsilon", *NAMES], repr(str(beside)))
@@ -60,9 +61,11 @@ def _csv(path: Path) -> pd.DataFrame:
     try:
         return pd.read_csv(path, dtype=str, keep_default_na=False)
     except OSError as error:
-        raise SettingError(f"{str(path)!r} cannot be read: {error.strerror or error}") from None
+        raise SettingError(
+            f"from ({str(path)!r}) cannot be read: {error.strerror or error}"
+        ) from None
     except ValueError:
-        raise SettingError(f"{str(path)!r} must be a CSV file with a tidy frame") from None
+        raise SettingError(f"from ({str(path)!r}) must be a CSV file with a tidy frame") from None
 
 
 def narrowed(frame: pd.DataFrame, names: list[str], datasets: list[str]) -> pd.DataFrame:
@@ -80,7 +83,7 @@ def write_all(frame: pd.DataFrame, rows: pd.DataFrame, folder: Path) -> Path:
     """Write figures, tables, verdicts and the document; give the document's path."""
     scores = Scores(frame)
     for part in ("figures", "tables"):
-        (folder / part).mkdir(parents=True, exist_ok=True)
+        make_folder(folder, part)
     write(frame, folder / RESULTS)
     if len(rows):
         write(rows, folder / SCATTER)
@@ -101,6 +104,15 @@ def write_all(frame: pd.DataFrame, rows: pd.DataFrame, folder: Path) -> Path:
     write(text, folder / DOCUMENT)
     write(document.as_html(text, pictures), folder / "reproduction.html")
     return folder / DOCUMENT
+
+
+def make_folder(folder: Path, part: str = "") -> None:
+    """Make a folder, or a part of it."""
+    try:
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise SettingError(f"folder ({str(folder)!r}) cannot be made: {reason}") from None
 
 
 def write(content: pd.DataFrame | str, path: Path) -> None:

@@ -135,6 +135,9 @@ def test_an_old_command_line_still_works(place: Path) -> None:
     done = run("schema data.csv", folder=place)
     assert done.out == run("draft data.csv", folder=place).out
     assert "'schema' is now called 'draft'" in done.err
+    done = run("plan schema.yaml -n 9 --set tilt=false --set domain=private", folder=place)
+    assert "--set: tilt is now called reweight" in done.said
+    assert "domain='private' is now called domain='measured'" in done.said
     old = QUICK.replace("--set encoder=ordinal", "--encoder ordinal")
     assert run(f"synthesize data.csv -n 5 -o out.csv {old}", folder=place).code == 0
 

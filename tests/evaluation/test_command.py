@@ -181,11 +181,11 @@ def test_bad_files(run: Run, place: Path, name: str, content: str | None, messag
         (("--task", "binary=rich", "--task", "binary=age"), "must be the only one for binary"),
         (("--plot", "plot.txt"), "plot ('plot.txt') must end in .png, .svg or .pdf"),
         (("--output", "train.csv"), "output ('train.csv') must be another file"),
-        (("--output", "a.png", "--plot", "a.png"), "output ('a.png') must be another file"),
+        (("--output", "a.png", "--plot", "a.png"), "plot ('a.png') must be another file"),
         (("--output", "nowhere/a.json"), "nowhere"),
         # Once wrong: a plot that cannot be written leaves the JSON behind
         (("--plot", "nowhere/a.png"), "nowhere"),
-        (("--seed", "-1"), "-1"),
+        (("--seed", "-1"), "--seed (-1) must be 0 or more"),
     ],
 )
 def test_bad_words(run: Run, place: Path, words: tuple[str, ...], message: str) -> None:

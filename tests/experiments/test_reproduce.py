@@ -121,7 +121,7 @@ def test_names_and_data_sets_narrow_what_is_drawn(frame: pd.DataFrame) -> None:
         (["ratio", "--dataset", "made"], r"dataset \('made'\) must be"),
         (["multivariate", "--dataset", "compas"], r"dataset \('compas'\) must be left out"),
         (["--from", "nowhere.csv"], "nowhere.csv.*No such file"),
-        (["ratio", "--no-run"], "results must hold at least one ended run"),
+        (["ratio", "--no-run"], r"results \(.*ratio\) must hold at least one ended run"),
     ],
 )
 def test_errors_are_told_before_anything_runs(
@@ -129,6 +129,7 @@ def test_errors_are_told_before_anything_runs(
 ) -> None:
     with pytest.raises(SettingError, match=message):
         call(*words, "--folder", str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_output_that_is_a_file_is_refused(tmp_path: Path) -> None:

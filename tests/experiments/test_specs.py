@@ -106,7 +106,10 @@ def test_our_grids_are_whole(name: str) -> None:
             {"generators": {"a": {"vary": {"b": 3}}}},
             r"'a': vary \(\{'b': 3\}\) must be a list",
         ),
-        ({"generators": {"a": {"settings": {"b": {"c": 1}}}}}, r"setting value"),
+        (
+            {"generators": {"a": {"settings": {"b": {"c": 1}}}}},
+            r"settings 'b' .* must be a number, a text",
+        ),
         ({"generators": {"a": {"vary": {"epsilon": [1, 9]}}}}, "epsilon is no setting here"),
         ({"generators": {"a": {"settings": {"b": float("nan")}}}}, "must be a finite number"),
         ({"metrics": ["beauty"]}, r"metrics \('beauty'\) must be among attribute_inference"),

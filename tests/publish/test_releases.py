@@ -137,7 +137,7 @@ LEFT = Schema(SCHEMA.columns, left_out=(LeftOut("mail", provenance="drafted"),))
     [
         (lambda: find_generator("copula-shirley")(**ORDINAL), SCHEMA, "proves nothing"),
         (find_generator("real"), SCHEMA, "proves nothing"),
-        (lambda: PrivateVine(None), SCHEMA, "epsilon none draws no noise"),
+        (lambda: PrivateVine(None), SCHEMA, "epsilon off draws no noise"),
         (lambda: PrivateVine(1.0, random_state=0), SCHEMA, "seeded"),
         (lambda: PrivateVine(1.0), DRAFTED, "'age', .* were drafted"),
         (lambda: PrivateVine(1.0, domain="measured"), DRAFTED, "'age', .* were drafted"),
