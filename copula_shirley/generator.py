@@ -178,9 +178,14 @@ class Generator(Fitted):
         """
         own, again = self.ledger_, self.open_ledger(self.schema_)
         self._state_domain(again, self.schema_)
-        uses = [use for use in own.unprotected if use not in again.unprotected]
-        again.repeat(replace(own, unprotected=tuple(uses)))
-        again.noise = own.noise
+        uses = tuple(use for use in own.unprotected if use not in again.unprotected)
+        again = replace(
+            again,
+            noise=own.noise,
+            partitions=own.partitions,
+            spends=own.spends,
+            unprotected=again.unprotected + uses,
+        )
         if again.unprotected or not self.uses_rows:
             return Rebuilt(again)
         if not self.provable or not again.spends:

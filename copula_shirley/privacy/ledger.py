@@ -4,13 +4,6 @@ Thesis 2.2. One ledger is opened per fit. A stage asks it *before* noise is draw
 the recorded spend or raises ``BudgetError``. A stage that uses private rows without noise says so
 here too, and from then on nothing is proved about the release as a whole.
 
-Composition
------------
-Spends on the same rows add up (sequential composition, theorem 2.2). Spends on disjoint parts of
-the rows cost their maximum (parallel composition, theorem 2.3): one unit lies in one part. If the
-*value* of a record decides its part, the k rows of a unit can lie in k parts, and replacing it can
-touch k more: so many of the dearest parts are added.
-
 A ledger with ``zcdp=True`` adds up rho instead (``copula_shirley.privacy.zcdp``), and with it the
 deltas of mechanisms that fail with a small chance (approximate zCDP, Bun and Steinke 2016, section
 8): what is left of the budget's delta turns the sum of rho into epsilon.
@@ -36,32 +29,17 @@ from copula_shirley.privacy.budget import Sensitivity as Sensitivity
 from copula_shirley.privacy.budget import Total as Total
 from copula_shirley.privacy.budget import check_epsilon as check_epsilon
 from copula_shirley.privacy.budget import histogram_sensitivity as histogram_sensitivity
+from copula_shirley.privacy.composition import ALL_ROWS as ALL_ROWS
+from copula_shirley.privacy.composition import Few, Partition, check_rows, names_of_rows, total_cost
+from copula_shirley.privacy.composition import Spend as Spend
 from copula_shirley.privacy.noise import Exactness, NoiseFacts
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
 
 if TYPE_CHECKING:
     from copula_shirley.schema.schema import Schema
 
-ALL_ROWS = "all rows"
 #: Relative slack for sums of floating-point shares of a budget.
 ROUNDING = 1e-9
-#: A part of a cost; whether sums are finite is checked where they are made.
-Cost = Annotated[float, msgspec.Meta(ge=0)]
-#: Parts of a split, and splits, of a ledger in a file; those of our methods have three and one.
-Few = msgspec.Meta(max_length=100)
-
-
-@dataclass(frozen=True)
-class Spend:
-    """One noisy answer that was paid for."""
-
-    stage: str
-    what: str
-    mechanism: str
-    epsilon: Cost
-    delta: Cost
-    rows: str
-    rho: Cost = 0.0
 
 
 class Reason(StrEnum):
@@ -117,15 +95,6 @@ class Unprotected:
         return self.detail or WORDS.get(self.reason, self.reason.value)
 
 
-@dataclass(frozen=True)
-class Partition:
-    """A split of a set of rows into disjoint parts."""
-
-    whole: str
-    parts: Annotated[tuple[str, ...], Few]
-    by_value: bool
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class Ledger:
     """What one fit spent, what it used unprotected, and what that proves.
@@ -162,8 +131,14 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     def __post_init__(self) -> None:
         self.sensitivity()  # refuses an unknown relation
         self.domains = dict(self.domains or {})
+        known = names_of_rows(self.partitions)
+        for use in self.unprotected:
+            check_rows(use.rows, known)
         if self.zcdp and (self.budget is None or self.budget.delta == 0):
             raise SettingError(f"budget ({self.budget}) must have a delta for zCDP")
+        if self.spends:  # costs are not negative, so where all are allowed the first ones were
+            spends, self.spends = self.spends, ()
+            self._add(spends, "what was spent")
 
     # -- what a fit tells it -------------------------------------------------------
 
@@ -195,10 +170,9 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         The part of a record must depend on that record alone (its value, or an independent draw),
         or on the number of records where that is public.
         """
-        _check_rows(whole, self._known_rows())
-        if len(set(parts)) < len(parts) or self._known_rows() & set(parts):
-            raise SettingError(f"parts ({', '.join(parts)}) must have new and different names")
-        self.partitions += (Partition(whole, tuple(parts), by_value),)
+        splits = (*self.partitions, Partition(whole, tuple(parts), by_value))
+        names_of_rows(splits)
+        self.partitions = splits
 
     def charge(
         self,
@@ -226,12 +200,11 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         return self._record(Spend(stage, what, mechanism, 0.0, float(delta), rows, float(rho)))
 
     def _record(self, spend: Spend) -> Spend:
-        self._check_spend(spend, self._known_rows())
         cost = f"rho {spend.rho:.6g}" if self.zcdp else Total(spend.epsilon, spend.delta)
         self._add((spend,), f"{spend.stage} of {spend.what}: spending {cost}")
         return spend
 
-    def _check_spend(self, spend: Spend, known_rows: set[str]) -> None:
+    def _check_spend(self, spend: Spend, known: set[str]) -> None:
         """Refuse what is no cost in the currency of this ledger, or of no rows."""
         if spend.epsilon if self.zcdp else spend.rho:
             currencies = "rho, not epsilon" if self.zcdp else "epsilon, not rho"
@@ -242,10 +215,13 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             raise SettingError(
                 f"rho ({spend.rho!r}) must be positive and delta ({spend.delta!r}) in [0, 1)"
             )
-        _check_rows(spend.rows, known_rows)
+        check_rows(spend.rows, known)
 
     def _add(self, spends: tuple[Spend, ...], what: str) -> None:
-        """Add spends, all of them or, where the budget does not allow it, none."""
+        """Add spends, all of them or, where they are none or the budget does not last, none."""
+        known = names_of_rows(self.partitions)
+        for spend in spends:
+            self._check_spend(spend, known)
         if self.budget is None:
             raise BudgetError(f"{what}: nothing may be spent, noise is off")
         before, self.spends = self.spends, self.spends + spends
@@ -259,13 +235,10 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         self, stage: str, what: str, reason: Reason | str, rows: str = ALL_ROWS
     ) -> None:
         """Record that private rows are used without noise, for a known reason or in own words."""
-        _check_rows(rows, self._known_rows())
+        check_rows(rows, names_of_rows(self.partitions))
         known = isinstance(reason, Reason)
         told = (reason, rows) if known else (Reason.OTHER, rows, reason)
         self.unprotected += (Unprotected(stage, what, *told),)
-
-    def _known_rows(self) -> set[str]:
-        return {ALL_ROWS} | {part for split in self.partitions for part in split.parts}
 
     # -- what follows from it ------------------------------------------------------
 
@@ -311,27 +284,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         return self.failure_probability
 
     def _cost(self) -> Total:
-        own: dict[str, list[Spend | Total]] = {rows: [] for rows in self._known_rows()}
-        for spend in self.spends:
-            own[spend.rows].append(spend)
-        most = 2 * self.rows_per_unit if self.neighbours == "replace-one" else self.rows_per_unit
-
-        def total(rows: str) -> Total:
-            splits = [split for split in self.partitions if split.whole == rows]
-            # each row of the unit, before and after, may be in another part
-            parts = [
-                (list(map(total, split.parts)), most if split.by_value else 1) for split in splits
-            ]
-
-            def add_up(name: str) -> float:
-                costs = [getattr(cost, name) for cost in own[rows]]
-                for some, many in parts:
-                    costs += sorted((getattr(part, name) for part in some), reverse=True)[:many]
-                return math.fsum(costs)
-
-            return Total(add_up("epsilon"), add_up("delta"), add_up("rho"))
-
-        return total(ALL_ROWS)
+        return total_cost(self.spends, self.partitions, self.neighbours, self.rows_per_unit)
 
     def _within(self, budget: Budget) -> bool:
         """Whether the spends stay within the budget; epsilon is minimised only where rho is near.
@@ -375,29 +328,9 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
                 "or fit again, which spends again"
             )
         try:
-            said = msgspec.convert({name: entry[name] for name in FIELDS}, cls)
+            return msgspec.convert({name: entry[name] for name in FIELDS}, cls)
         except (KeyError, msgspec.ValidationError) as error:
             raise SettingError(f"the ledger cannot be read: {error}") from None
-        ledger = replace(said, partitions=(), spends=(), unprotected=())
-        ledger.repeat(said)
-        return ledger
-
-    def repeat(self, said: Ledger) -> None:
-        """Write down what another ledger says: all of it, or nothing is charged.
-
-        Costs are not negative, so where the sum of all spends is allowed, so is that of the first
-        ones.
-        """
-        for split in said.partitions:
-            self.partition(split.parts, whole=split.whole, by_value=split.by_value)
-        known = self._known_rows()
-        for spend in said.spends:
-            self._check_spend(spend, known)
-        for use in said.unprotected:
-            _check_rows(use.rows, known)
-        if said.spends:
-            self._add(said.spends, "what was spent")
-        self.unprotected += said.unprotected
 
     # -- for people ----------------------------------------------------------------
 
@@ -467,11 +400,6 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         unprotected = ["unprotected use of rows in", "of", "rows", "why"]
         tables.append(DataFrame(self.grouped_unprotected(), columns=unprotected))
         return "".join(table.to_html(index=False) for table in tables if len(table))
-
-
-def _check_rows(rows: str, known: set[str]) -> None:
-    if rows not in known:
-        raise SettingError(f"rows ({rows!r}) must be one of {', '.join(sorted(known))}")
 
 
 #: What a file must say of a ledger; all else in it follows.
