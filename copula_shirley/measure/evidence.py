@@ -166,6 +166,8 @@ def _comparisons(tables: Sequence[NoisyTable], gaussian: bool) -> Iterator[Compa
     totals: list[Comparison] = []
     interactions: list[Comparison] = []
     for shared_axes, several in sharing.items():
+        if len(several) < 2:
+            continue
         order = sorted(shared_axes, key=repr)
         kinds = [{axis: table.axes[axis] for axis in order} for table in several]
         for cells in {tuple(g.tobytes() for g in c.values()): c for c in kinds}.values():

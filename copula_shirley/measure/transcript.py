@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError
-from copula_shirley.files.archive import MOST_MEMBERS
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import (
     Discovery,
@@ -29,6 +28,10 @@ from copula_shirley.privacy.noise import Integers
 T = TypeVar("T")
 #: Whole numbers of a transcript are exact as floats, in which models are estimated.
 LARGEST_COUNT = 2**53
+#: The tables of a query that has more are one array of a file, which may have few members.
+MOST_APART, MOST_TABLES = 2000, 2**20
+#: At most four axes.
+SHAPE = r"^[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,3}$"
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,18 @@ class Transcript:
         self.answers.append(answer)
 
     def state(self) -> tuple[list[dict[str, Any]], dict[str, NDArray[Any]]]:
-        arrays = {
-            f"answer_{i}_{j}": values
-            for i, answer in enumerate(self.answers)
-            for j, values in enumerate(answer.values)
-        }
-        counts = [len(answer.values) for answer in self.answers]
-        return [{**q, "tables": n} for q, n in zip(self.queries, counts, strict=True)], arrays
+        """What a file says of the queries, and the arrays of their answers."""
+        queries: list[dict[str, Any]] = []
+        arrays: dict[str, NDArray[Any]] = {}
+        for i, (about, answer) in enumerate(zip(self.queries, self.answers, strict=True)):
+            tables = answer.values
+            queries.append({**about, "tables": len(tables)})
+            if len(tables) > MOST_APART:
+                queries[-1]["shapes"] = ["x".join(map(str, one.shape)) for one in tables]
+                arrays[f"answer_{i}"] = np.concatenate([one.ravel() for one in tables])
+            else:
+                arrays |= {f"answer_{i}_{j}": one for j, one in enumerate(tables)}
+        return queries, arrays
 
     @classmethod
     def restored(cls, queries: list[dict[str, Any]], arrays: dict[str, NDArray[Any]]) -> Transcript:
@@ -81,9 +89,13 @@ class Transcript:
                 entry = msgspec.convert(about, _Entry)
             except msgspec.ValidationError as error:
                 raise ArtefactError(f"a query of the transcript is not readable: {error}") from None
-            values = [arrays[f"answer_{i}_{j}"] for j in range(entry.tables)]
+            if entry.shapes:
+                values = _apart(arrays[f"answer_{i}"], entry)
+            else:
+                values = [arrays[f"answer_{i}_{j}"] for j in range(entry.tables)]
             transcript.answers.append(Answer(values, entry.sigma, entry.labels))
-            transcript.queries.append({k: v for k, v in about.items() if k != "tables"})
+            plain = {k: v for k, v in about.items() if k not in ("tables", "shapes")}
+            transcript.queries.append(plain)
         return transcript
 
 
@@ -99,7 +111,19 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     sigma: NotNegative
     what: list[list[str]]
     labels: list[list[str | int | float | bool]]
-    tables: Annotated[int, msgspec.Meta(ge=0, le=MOST_MEMBERS)]
+    tables: Annotated[int, msgspec.Meta(ge=0, le=MOST_TABLES)]
+    #: Of tables that are one array, such as "3x4".
+    shapes: list[Annotated[str, msgspec.Meta(pattern=SHAPE)]] = []
+
+
+def _apart(together: NDArray[Any], entry: _Entry) -> list[NDArray[Any]]:
+    """The tables that an array is made of."""
+    shapes = [tuple(map(int, shape.split("x"))) for shape in entry.shapes]
+    ends = np.cumsum([math.prod(shape) for shape in shapes], dtype=float)
+    if len(shapes) != entry.tables or together.shape != (ends[-1],):
+        raise ArtefactError(f"an answer of the transcript has other tables ({entry.stage})")
+    parts = np.split(together, ends[:-1].astype(np.intp))
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 class Answerer(Protocol):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class Axis:
     #: The cells of a numeric column; those of other columns are the declared ones.
     intervals: Intervals | None = None
 
-    @property
+    @cached_property
     def size(self) -> int:
         return int(self.groups.max()) + 1
 
