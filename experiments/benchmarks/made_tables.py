@@ -51,19 +51,13 @@ class Recipe:
         series: dict[str, Any] = {}
         columns = []
         for j, kind in enumerate(rng.permutation(kinds)):
-            name = f"c{j:03d}"
             values, fields = makers[kind](uniforms[:, j], rng)
             absent = bool(self.missing) and j % 2 == 1
             if absent:
-                values[rng.random(self.rows) < self.missing] = np.nan
-            elif fields["kind"] == "integer":
-                values = values.astype(int)
-            columns.append(Column(name, missing=absent, **fields))
-            if fields["kind"] == "categorical":
-                codes = np.where(np.isnan(values), -1, values).astype(int)
-                series[name] = pd.Categorical.from_codes(codes, fields["categories"])
-            else:
-                series[name] = values
+                values[rng.random(self.rows) < self.missing] = -np.inf
+            column = Column(f"c{j:03d}", missing=absent, **fields)
+            series[column.name] = column.domain.from_numbers(values)
+            columns.append(column)
         return pd.DataFrame(series), Schema(tuple(columns))
 
 
