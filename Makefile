@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export MPLBACKEND := Agg
 
-.PHONY: run test test-all wheel lint clean
+.PHONY: run test test-all wheel docs lint clean
 
 run: $(VENV)/installed
 	$(BIN)/python -m copula_shirley.experiments
@@ -18,6 +18,9 @@ test-all: lint
 
 wheel: $(VENV)/installed
 	$(BIN)/python -m pytest tests/packaging
+
+docs: $(VENV)/installed
+	$(BIN)/python -m pytest tests/test_docs.py tests/test_privacy_page.py tests/test_architecture.py
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -80,6 +80,8 @@ def test_a_model_in_a_notebook_and_out_of_a_file(tmp_path: Path) -> None:
     assert "DPHistogram(" in PrivateVine()._repr_html_() + model._repr_html_()
     assert "<iframe" in model._repr_html_() and "<table" in model.ledger_._repr_html_()
     assert "<table" in model.schema_._repr_html_() and "<html" in model.card().to_html()
+    page = PrivateVine().plan(model.schema_, 500)._repr_html_()
+    assert "<table" in page and "The fit takes about" in page
     model.save(tmp_path / "m.shirley")
     for kind in (Generator, type(model)):
         assert kind.load(tmp_path / "m.shirley").card() == model.card()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +63,12 @@ class Plan:
     def __str__(self) -> str:
         lines = [f"PLAN: {self.budget}", self.stages.to_string(index=False), *self.notes]
         return "\n".join([*lines, self.effort])
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the stages as a table, and what one should know."""
+        texts = "".join(f"<p>{escape(text)}</p>" for text in [*self.notes, self.effort])
+        stages = self.stages.to_html(index=False, na_rep="")
+        return f"<p>Plan: {escape(self.budget)}</p>{stages}{texts}"
 
     @property
     def effort(self) -> str:
