@@ -19,7 +19,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -93,20 +93,34 @@ class Encoding:
 
 
 @dataclass(frozen=True)
-class Event:
-    """A statistic is at least ``threshold``, or is not, more often on one of the tables."""
+class Cut:
+    """A column is at least ``threshold``, or is not, more often on one of the tables."""
 
-    about: str
-    statistic: Statistic
+    #: What the bound on a quantity would be, at the confidence by which candidates are compared.
+    value: float
+    column: int
     threshold: float
     opposite: bool
     second_more: bool
 
+
+@dataclass(frozen=True)
+class Event:
+    """A statistic is at least a threshold, or is not, more often on one of the tables."""
+
+    name: str
+    statistic: Statistic
+    cut: Cut
+
+    @property
+    def about(self) -> str:
+        return f"{self.name} {'<' if self.cut.opposite else '>='} {self.cut.threshold:.6g}"
+
     def hits(self, first: FloatArray, second: FloatArray) -> tuple[int, int]:
         """How often it happens on the table where it should be frequent, and on the other."""
-        happened = [(self.statistic(m) >= self.threshold) != self.opposite for m in (first, second)]
-        more, fewer = (int(one.sum()) for one in happened)
-        return (fewer, more) if self.second_more else (more, fewer)
+        above = [self.statistic(matrix) >= self.cut.threshold for matrix in (first, second)]
+        more, fewer = (int((one != self.cut.opposite).sum()) for one in above)
+        return (fewer, more) if self.cut.second_more else (more, fewer)
 
 
 def learn_event(
@@ -116,42 +130,27 @@ def learn_event(
     if not first.shape[1]:
         return None
     tried = _most_different(first, second, MOST_TRIED)
-    cuts = _best_cuts(first[:, tried], second[:, tried], limit, CHOOSING / len(tried))
-    best = int(np.argmax(cuts.value))
-    j = int(tried[best])
-    value, event = float(cuts.value[best]), cuts.event(best, names[j], lambda matrix: matrix[:, j])
+    cut = _best_cut(first[:, tried], second[:, tried], limit, CHOOSING / len(tried))
+    j = int(tried[cut.column])
+    best = Event(names[j], lambda matrix: matrix[:, j], cut)
     for kind, (make, squashed) in STATISTICS.items():
         if len(first) < 2 * FOLDS or first.shape[1] < 2:
             break
         fit = partial(_fitted, make, squashed)
         crossed = _cross_fitted(first, second, fit)
-        own = _best_cuts(crossed[0][:, None], crossed[1][:, None], limit, CHOOSING)
-        if own.value[0] > value + MARGIN * max(value, 0.0):
+        own = _best_cut(crossed[0][:, None], crossed[1][:, None], limit, CHOOSING)
+        if own.value > best.cut.value + MARGIN * max(best.cut.value, 0.0):
             statistic = fit(first, second)
             # a fit to the whole half is on another scale: the cut keeps its rank
-            share = np.mean(np.concatenate(crossed) < own.threshold[0])
+            share = np.mean(np.concatenate(crossed) < own.threshold)
             ranked = np.sort(np.concatenate([statistic(first), statistic(second)]))
-            own.threshold[0] = ranked[min(round(share * len(ranked)), len(ranked) - 1)]
-            value, event = float(own.value[0]), own.event(0, kind, statistic)
-    return event
+            threshold = float(ranked[min(round(share * len(ranked)), len(ranked) - 1)])
+            best = Event(kind, statistic, replace(own, threshold=threshold))
+    return best
 
 
-@dataclass
-class _Cuts:
-    """The best threshold of each column."""
-
-    value: FloatArray
-    threshold: FloatArray
-    variant: NDArray[np.intp]
-
-    def event(self, i: int, name: str, statistic: Statistic) -> Event:
-        opposite, second_more = divmod(int(self.variant[i]), 2)
-        about = f"{name} {'<' if opposite else '>='} {self.threshold[i]:.6g}"
-        return Event(about, statistic, float(self.threshold[i]), bool(opposite), bool(second_more))
-
-
-def _best_cuts(first: FloatArray, second: FloatArray, limit: Limit, alpha: float) -> _Cuts:
-    """For each column the threshold and the direction with the best bound.
+def _best_cut(first: FloatArray, second: FloatArray, limit: Limit, alpha: float) -> Cut:
+    """The column, threshold and direction with the best bound.
 
     The number of runs on both tables is the same, so that one table of ends serves both.
     """
@@ -165,12 +164,12 @@ def _best_cuts(first: FloatArray, second: FloatArray, limit: Limit, alpha: float
     a, b = runs - below_first, runs - below_second  # hits of "at least this value"
     starts = np.vstack([np.ones((1, pooled.shape[1]), dtype=bool), np.diff(values, axis=0) > 0])
     options = ((a, b), (b, a), (runs - a, runs - b), (runs - b, runs - a))
-    gains = np.array([np.where(starts, more[high] - fewer[low], -np.inf) for high, low in options])
-    at = np.argmax(gains, axis=1)  # by variant and column
-    best = np.take_along_axis(gains, at[:, None], axis=1)[:, 0]
-    variant = np.argmax(best, axis=0)
-    columns = np.arange(pooled.shape[1])
-    return _Cuts(best[variant, columns], values[at[variant, columns], columns], variant)
+    gains = np.array(
+        [np.where(starts, more[high] - fewer[low], -np.inf).T for high, low in options]
+    ).swapaxes(0, 1)  # by column, direction and value
+    column, variant, at = np.unravel_index(np.argmax(gains), gains.shape)
+    value, threshold = float(gains[column, variant, at]), float(values[at, column])
+    return Cut(value, int(column), threshold, bool(variant // 2), bool(variant % 2))
 
 
 def _contrast(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
