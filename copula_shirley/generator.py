@@ -51,6 +51,8 @@ ADVICE = {
     Reason.DRAFTED_LEFT_OUT: "that {count} columns ({names}) are left out was drafted from the "
     "rows: set provenance: declared where you agree with the reason",
     Reason.DRAFTED_PEOPLE: "{names} was counted in the rows: declare it with a source",
+    Reason.DRAFTED_FILE: "how texts are read ({names}) was drafted from the rows: set provenance: "
+    "declared there where you agree",
 } | dict.fromkeys(
     (Reason.DRAFTED_DOMAIN, Reason.DRAFTED_KIND),
     "kinds, bounds and categories of {count} columns ({names}) were drafted from the rows: review "
@@ -326,6 +328,8 @@ class Generator(Fitted):
                 yield left.name, Reason.DRAFTED_LEFT_OUT
         if schema.person is not None and schema.person_provenance == "drafted":
             yield f"max_rows of {schema.person}", Reason.DRAFTED_PEOPLE
+        if schema.file.provenance == "drafted":
+            yield "file", Reason.DRAFTED_FILE
 
     def _state_domain(self, ledger: Ledger, schema: Schema) -> None:
         """Tell the ledger where the domain comes from, and record what was drafted from rows."""

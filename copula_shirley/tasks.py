@@ -124,7 +124,7 @@ def sample(
     progress: Progress = silent,
 ) -> Done:
     """Draw rows from a saved model; that costs no privacy, as often as one likes."""
-    check_extension(output.path, "output")
+    check_extension(output.path, "output", writes=True)
     with output.written([model]) as files:
         generator = load(model)
         done = Done(generator, why_unproved(generator))
@@ -143,7 +143,7 @@ def synthesize(
     progress: Progress = silent,
 ) -> Done:
     """Fit a generator and draw rows in one go; spends what its settings say."""
-    check_extension(output.path, "output")
+    check_extension(output.path, "output", writes=True)
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
     if given and order.declared is not None:  # what can be wrong shows before the fit
@@ -283,8 +283,8 @@ def _draw(
         given=given_from_texts(given, generator.schema_),
         progress=lambda stage, share: progress(f"sample: {stage}", share),
     )
-    kind = check_extension(output.path)
-    write_table(path, chunks, kind, escape_formulas=output.escape_formulas)
+    kind, how = check_extension(output.path, writes=True), generator.schema_.file
+    write_table(path, chunks, kind, escape_formulas=output.escape_formulas, how=how)
 
 
 def check_proved(reasons: Sequence[str], accepted: bool) -> None:

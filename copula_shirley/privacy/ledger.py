@@ -50,6 +50,7 @@ class Reason(StrEnum):
     DRAFTED_KIND = "drafted-kind"
     DRAFTED_LEFT_OUT = "drafted-left-out"
     DRAFTED_PEOPLE = "drafted-people"
+    DRAFTED_FILE = "drafted-file"
     PERSON_AS_ROWS = "person-as-rows"
     SUPERVISED_CODES = "supervised-codes"
     DISTINCT_VALUES = "distinct-values"
@@ -68,6 +69,8 @@ WORDS: dict[Reason, str] = {
     Reason.DRAFTED_LEFT_OUT: "that it is left out was read off the data, where one row can change "
     "it; set provenance: declared if you agree with the reason",
     Reason.DRAFTED_PEOPLE: "the most rows per person were counted, not declared",
+    Reason.DRAFTED_FILE: "which texts are missing values or numbers was read off the data, where "
+    "one row can change it; set provenance: declared if you agree",
     Reason.PERSON_AS_ROWS: "a person with several rows is protected as that many people",
     Reason.SUPERVISED_CODES: "the codes are exact statistics of private rows and labels",
     Reason.DISTINCT_VALUES: "the bins are the distinct values of the rows: a unique value shows "

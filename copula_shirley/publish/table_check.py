@@ -108,7 +108,7 @@ def _read(path: Path, model: Generator) -> tuple[pd.DataFrame, Schema]:
     found = []
     escapable = check_extension(path) == "csv" and formulas(model.schema_)
     for schema in [model.schema_, _escaped(model.schema_)][: 1 + bool(escapable)]:
-        table = read_table(path, schema)
+        table = read_table(path, schema, left_out=True)
         for column in schema:  # dates that a CSV file holds as text; what is none stays as it is
             if column.name in table:
                 table[column.name] = column.domain.from_file(table[column.name])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.schema.schema import MOST_COLUMNS
+from copula_shirley.rows.cells import without_named
+from copula_shirley.schema.file_format import FileFormat
+from copula_shirley.schema.schema import MOST_COLUMNS, Schema
 
 #: Cells of a Parquet file, which can say a lot in few bytes; as numbers they have 8 GB.
 MOST_CELLS = 10**9
@@ -27,8 +31,25 @@ NULLABLE: dict[Any, Any] = {pa.bool_(): pd.BooleanDtype()} | {
 }
 
 
-def read_parquet(path: str | Path, *, declared: bool) -> pd.DataFrame:
+def read(path: str | Path, schema: Schema | None, how: FileFormat) -> pd.DataFrame:
     """The table of a Parquet file; with a declared schema no gap changes a dtype."""
+    return without_named(read_parquet(path, schema), schema, how)
+
+
+def write(path: Path, chunks: Iterable[pd.DataFrame], _: FileFormat) -> None:
+    """Write chunks of one table."""
+    chunks = iter(chunks)
+    first = next(chunks)
+    fields = pa.Schema.from_pandas(first, preserve_index=False)
+    for i, field in enumerate(fields):
+        if pa.types.is_null(field.type):  # a later chunk may hold texts
+            fields = fields.set(i, field.with_type(pa.string()))
+    with pq.ParquetWriter(path, fields) as writer:
+        for chunk in chain([first], chunks):
+            writer.write_table(pa.Table.from_pandas(chunk, schema=fields, preserve_index=False))
+
+
+def read_parquet(path: str | Path, declared: Schema | None) -> pd.DataFrame:
     try:
         about = pq.read_metadata(path)
         rows, columns = about.num_rows, about.num_columns
@@ -42,10 +63,14 @@ def read_parquet(path: str | Path, *, declared: bool) -> pd.DataFrame:
         schema = pq.read_schema(path)
         _check_kinds(schema)
         _check_unpacked(path, about, schema)
-        if not declared:
+        if declared is None:
             return pd.read_parquet(path)
-        table: pd.DataFrame = pq.read_table(path).to_pandas(types_mapper=NULLABLE.get)
-        return table
+        unread = {left.name for left in declared.left_out}
+        found = pq.read_table(path, columns=[n for n in schema.names if n not in unread])
+        table: pd.DataFrame = found.to_pandas(types_mapper=NULLABLE.get)
+        table = table.assign(**dict.fromkeys(unread & set(schema.names)))
+        in_order: pd.DataFrame = table[schema.names]
+        return in_order
     except Exception as error:  # what Arrow and pandas make of bent bytes
         if isinstance(error, SchemaError | MemoryError) or getattr(error, "errno", None):
             raise

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from copula_shirley.schema.duration import text_of
+from copula_shirley.errors import SchemaError
+from copula_shirley.rows.formats import FORMATS
+from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.schema import Schema
 
 #: A spreadsheet takes a text that begins so for a formula and runs it (OWASP, CSV injection).
@@ -20,42 +18,23 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_table(
-    path: Path, chunks: Iterable[pd.DataFrame], kind: str, *, escape_formulas: bool = False
+    path: Path,
+    chunks: Iterable[pd.DataFrame],
+    kind: str,
+    *,
+    escape_formulas: bool = False,
+    how: FileFormat = PLAIN,
 ) -> None:
-    """Write chunks of one table.
+    """Write chunks of one table in a format, such as csv; texts as ``how`` says.
 
     ``escape_formulas`` puts a single quote before texts, and names of columns, that a spreadsheet
     would run as a formula (see ``escaped``). It changes values, so that it is off by default.
     """
-    if kind == "csv":
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            for i, chunk in enumerate(chunks):
-                table = _with_clocks(escaped(chunk) if escape_formulas else chunk)
-                how: dict[str, Any] = {"lineterminator": "\n", "quoting": _quoting(table)}
-                table.to_csv(file, index=False, header=i == 0, **how)
-        return
-    chunks = iter(chunks)
-    first = next(chunks)
-    fields = pa.Schema.from_pandas(first, preserve_index=False)
-    for i, field in enumerate(fields):
-        if pa.types.is_null(field.type):  # a later chunk may hold texts
-            fields = fields.set(i, field.with_type(pa.string()))
-    with pq.ParquetWriter(path, fields) as writer:
-        for chunk in chain([first], chunks):
-            writer.write_table(pa.Table.from_pandas(chunk, schema=fields, preserve_index=False))
-
-
-def _with_clocks(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with lengths of time as 51:30:00, which pandas writes as 2 days 03:30:00."""
-    lengths = {n: table[n] for n in table if table[n].dtype.kind == "m"}
-    return table.assign(**{str(n): v.map(text_of, "ignore") for n, v in lengths.items()})
-
-
-def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
-    """Quotes around every text if one holds a carriage return, which Python's csv leaves bare."""
-    texts = [table[n].dropna().unique() for n in table if table[n].dtype.kind not in "biufmM"]
-    held = any(isinstance(v, str) and "\r" in v for v in [*table, *(v for t in texts for v in t)])
-    return csv.QUOTE_NONNUMERIC if held else csv.QUOTE_MINIMAL
+    found = next(f for f in FORMATS if f.name == kind)
+    if found.write is None:
+        raise SchemaError(f"tables of the format {kind} are read only")
+    written = map(escaped, chunks) if escape_formulas and found.is_text else chunks
+    found.write(path, written, how)
 
 
 def is_formula(value: Any) -> bool:

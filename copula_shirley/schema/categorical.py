@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,13 +12,13 @@ from numpy.typing import NDArray
 
 from copula_shirley.schema import identifiers
 from copula_shirley.schema.domain import MISSING, TEXT, FloatArray
+from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.kind import Kind, Rule
 from copula_shirley.schema.values import (
     Reader,
     plain,
     position_in,
     positions,
-    text_reader,
     truth_of,
 )
 
@@ -142,9 +141,14 @@ class Categorical(Listed):
     def file_dtype(self) -> str:
         return TEXT if all(isinstance(c, str) for c in self.categories) else "object"
 
-    def reader(self, missing: Collection[str]) -> Reader:
+    def reader(self, file: FileFormat) -> Reader:
         where, listed = position_in(self.categories), dict(enumerate(self.categories))
-        return text_reader(missing, lambda text: listed.get(where(text), text))
+
+        def meaning(text: str) -> Any:
+            found = listed.get(where(text))
+            return listed.get(where(file.number(text)), text) if found is None else found
+
+        return file.reader(meaning)
 
 
 class Boolean(Listed):
@@ -170,7 +174,7 @@ class Boolean(Listed):
         found = pd.api.types.is_bool_dtype(known.dtype) or all(isinstance(v, bool) for v in known)
         return {} if found else None
 
-    def meaning(self, text: str) -> Any:
+    def meaning(self, text: str, file: FileFormat = PLAIN) -> Any:
         found = truth_of(text)
         return text if found is None else found
 

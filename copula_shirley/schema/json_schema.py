@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from copula_shirley.schema.column import KINDS, LONGEST_REMARK, PROVENANCES
+from copula_shirley.schema.file_format import THOUSANDS
 
 SOURCE = {"type": "string", "minLength": 1, "maxLength": LONGEST_REMARK}
 WHO_SAYS = {"enum": ["declared", "drafted"]}
@@ -26,6 +27,17 @@ PERSON: dict[str, Any] = {
     "source": SOURCE,
     "draft": {"type": "integer"},
 }
+TEXTS = {"type": "array", "items": {"type": ["string", "number"]}}
+FILE: dict[str, Any] = {
+    "separator": {"type": "string", "minLength": 1, "maxLength": 1, "default": ","},
+    "encoding": {"type": "string", "default": "utf-8"},
+    "decimal": {"enum": [".", ","]},
+    "thousands": {"enum": list(THOUSANDS), "description": "between groups of three digits"},
+    "symbols": {**TEXTS, "description": "taken off numbers, such as €"},
+    "missing": {**TEXTS, "description": "what stands for missing values, beside nothing"},
+    "strip": {"type": "boolean", "description": "spaces around texts are no part of them"},
+    "provenance": WHO_SAYS,
+}
 LEFT_OUT = {"reason": SOURCE, "replace": {"enum": ["drop", "id"]}, "provenance": WHO_SAYS}
 
 
@@ -34,6 +46,7 @@ def json_schema() -> dict[str, Any]:
     left_out = {**_object(LEFT_OUT), "type": ["object", "null"]}
     file = {
         "format": {"const": 1},
+        "file": {**_object(FILE), "type": ["object", "null"]},
         "person": _object(PERSON, "column"),
         "left_out": {"type": "object", "additionalProperties": left_out},
         "columns": {**columns, "minProperties": 1},

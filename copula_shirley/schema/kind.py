@@ -6,7 +6,6 @@ never on the other rows (``copula_shirley.schema.values``); drafts alone look at
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -23,7 +22,8 @@ from copula_shirley.schema.domain import (
     Cells,
     FloatArray,
 )
-from copula_shirley.schema.values import Reader, absent, label_of, scalar, text_reader
+from copula_shirley.schema.file_format import PLAIN, FileFormat
+from copula_shirley.schema.values import Reader, absent, label_of, scalar
 
 if TYPE_CHECKING:
     from copula_shirley.schema.column import Column
@@ -165,11 +165,11 @@ class Kind:
         """The dtype of a column of a CSV file: of texts where all that it can hold is text."""
         return "object"
 
-    def reader(self, missing: Collection[str]) -> Reader:
+    def reader(self, file: FileFormat) -> Reader:
         """How the texts of a file are read: None where they stand for a missing value."""
-        return text_reader(missing, self.meaning)
+        return file.reader(lambda text: self.meaning(text, file))
 
-    def meaning(self, text: str) -> Any:
+    def meaning(self, text: str, file: FileFormat = PLAIN) -> Any:
         """The number or truth value that a text is; one that is none stays as it is."""
         return text
 

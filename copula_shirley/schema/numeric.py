@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.schema.domain import MISSING, FloatArray
+from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.kind import CELLS, Kind, Rule
 from copula_shirley.schema.values import (
     INEXACT,
@@ -22,14 +23,12 @@ from copula_shirley.schema.values import (
     is_number,
     label_of,
     number_of,
-    numbers_named,
-    text_reader,
 )
 
 #: Decimals of measured numbers that are told apart; one with more has any number of them.
 DECIMALS = 6
-#: Most numbers of a file; others are read one by one.
-PLAIN = r"^-?[0-9]{1,20}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$"
+#: Most numbers of a file, with their decimal sign; others are read one by one.
+USUAL = r"^-?[0-9]{1,20}(\%s[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$"
 
 
 def bounds_of(number: str) -> dict[str, Any]:
@@ -114,17 +113,19 @@ class Number(Kind):
         except ValueError:
             return text
 
-    def reader(self, missing: Collection[str]) -> Reader:
+    def reader(self, file: FileFormat) -> Reader:
         """Plain numbers are read by Arrow, faster: it rounds them as Python does.
 
         A number stands for a missing value by its value, so that -9.00 does if "-9" is named.
         """
-        gaps = numbers_named(missing)
-        each = text_reader(missing, lambda t: None if number_of(t) in gaps else self.meaning(t))
+        gaps, decimal = file.missing_numbers, file.decimal
+        each = file.reader(lambda t: None if file.number(t) in gaps else self.meaning(t, file))
 
         def numbers(texts: Sequence[str]) -> NDArray[np.object_]:
             fields = pa.array(texts, pa.string())
-            matched = pc.match_substring_regex(fields, PLAIN)
+            matched = pc.match_substring_regex(fields, USUAL % decimal)
+            if decimal != ".":
+                fields = pc.replace_substring(fields, decimal, ".")
             read = pc.cast(pc.if_else(matched, fields, "0"), pa.float64()).to_numpy()
             plain = matched.to_numpy(zero_copy_only=False)
             values: NDArray[np.object_] = read.astype(object)
@@ -139,10 +140,11 @@ class Number(Kind):
 
         return numbers
 
-    def meaning(self, text: str) -> Any:
-        found = number_of(text)
+    def meaning(self, text: str, file: FileFormat = PLAIN) -> Any:
+        found = file.number(text)
         if math.isnan(found):
-            return text
+            # with a decimal comma 1.5 is no number, and must not become one later
+            return text if math.isnan(number_of(text)) else f"{text} (no number)"
         return int(found) if self.is_whole and found == int(found) else found
 
     def label(self, value: Any) -> Any:

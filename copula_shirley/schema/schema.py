@@ -27,6 +27,7 @@ from copula_shirley.files.texts import shown
 from copula_shirley.schema import domain
 from copula_shirley.schema.column import Column, LeftOut, check_name, check_remark
 from copula_shirley.schema.draft import DRAFT_NOTE, draft_column
+from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.json_schema import json_schema
 from copula_shirley.schema.values import INEXACT, number_of
 
@@ -65,6 +66,8 @@ class Schema:
     left_out: tuple[LeftOut, ...] = ()
     person_source: str | None = None
     person_draft: int | None = None
+    #: How the texts of files are read.
+    file: FileFormat = PLAIN
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -89,6 +92,7 @@ class Schema:
                 raise SchemaError(f"column {name!r} is described twice")
         self._check_cells()
         self._check_person()
+        self._check_file()
 
     def _check_person(self) -> None:
         person, source = self.person, self.person_provenance
@@ -107,6 +111,20 @@ class Schema:
                 "max_rows is exactly what a draft counted in the rows. State where it is known "
                 "from (source: ...), declare a larger one, or leave provenance: drafted"
             )
+
+    def _check_file(self) -> None:
+        """Refuse categories that the file cannot hold, or that it calls missing."""
+        for column in self.columns:
+            for text in (c for c in column.categories if isinstance(c, str)):
+                rule = "stands for a missing value" if text in self.file.missing else ""
+                try:
+                    text.encode(self.file.encoding)
+                except UnicodeEncodeError:
+                    rule = f"cannot be written in the encoding {self.file.encoding}"
+                if rule:
+                    raise SchemaError(
+                        f"column {column.name!r}: category {shown(text)} {rule}, as 'file' says"
+                    )
 
     def _check_cells(self) -> None:
         """Refuse more cells than a model can hold, before any of them is made."""
@@ -310,6 +328,8 @@ class Schema:
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain lists and mappings."""
         entry: dict[str, Any] = {"format": FORMAT}
+        if file := self.file.to_dict():
+            entry["file"] = file
         if self.person is not None:
             person = {"column": self.person, "max_rows": self.max_rows}
             about = {k: getattr(self, f"person_{k}") for k in ("provenance", "source", "draft")}
@@ -327,15 +347,15 @@ class Schema:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("columns"), Mapping):
             raise SchemaError("a schema must be a mapping with an entry 'columns'")
         for key in entry:
-            if key not in ("format", "person", "left_out", "columns"):
+            if key not in ("format", "file", "person", "left_out", "columns"):
                 raise SchemaError(f"unknown schema entry ({shown(str(key))})")
         if entry.get("format", FORMAT) != FORMAT:
             raise SchemaError(f"schema format ({shown(entry['format'])}) must be {FORMAT}")
         columns = tuple(Column.from_dict(str(k), v) for k, v in entry["columns"].items())
         left = LeftOut.from_dict(entry.get("left_out"))
-        person = entry.get("person")
+        file, person = FileFormat.from_dict(entry.get("file")), entry.get("person")
         if person is None:
-            return cls(columns, left_out=left)
+            return cls(columns, left_out=left, file=file)
         known = {"column", "max_rows", "provenance", "source", "draft"}
         named = isinstance(person, Mapping) and isinstance(person.get("column"), str | int)
         if not named or set(person) - known:
@@ -343,7 +363,7 @@ class Schema:
             raise SchemaError(f"person ({shown(person)}) {rule}")
         about = {f"person_{k}": v for k, v in person.items() if k not in ("column", "max_rows")}
         most = person.get("max_rows", 1)
-        return cls(columns, str(person["column"]), most, left_out=left, **about)
+        return cls(columns, str(person["column"]), most, left_out=left, file=file, **about)
 
     def to_yaml(self) -> str:
         """The schema as YAML; a drafted one starts with a note to its reviewer."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,8 +33,6 @@ SIMPLE = {int, float, bool, type(None)}
 #: What one text of a file means; and how many of them are read.
 Meaning = Callable[[str], Any]
 Reader = Callable[[Sequence[str]], NDArray[np.object_]]
-#: Texts of a column whose meanings are remembered.
-MOST_TEXTS = 100_000
 NO_MOMENT = np.datetime64("NaT", "us")
 
 
@@ -168,11 +165,6 @@ def as_floats(series: pd.Series) -> NDArray[np.float64]:
     return np.fromiter(map(number_of, values), dtype=float, count=len(values))
 
 
-def numbers_named(texts: Iterable[str]) -> set[float]:
-    """The numbers among texts."""
-    return {number for number in map(number_of, texts) if not math.isnan(number)}
-
-
 def absent(series: pd.Series) -> NDArray[np.bool_]:
     """Which values are missing."""
     try:
@@ -221,20 +213,3 @@ def positions(categories: Collection[Any], series: pd.Series) -> NDArray[np.intp
         return np.where(absent(series), -1, found)
     codes, distinct = pd.factorize(series, use_na_sentinel=True)
     return np.array([*map(where, distinct), -1], dtype=np.intp)[codes]
-
-
-def text_reader(missing: Collection[str], meaning: Meaning | None = None) -> Reader:
-    """How texts of a file are read: None where they stand for a missing value.
-
-    ``meaning`` says what the others mean; without it they stay as they are. Each is read once, and
-    equal values share one object; a column with a value of its own in each row is not all kept.
-    """
-    gaps = {"", *missing}
-
-    @lru_cache(MOST_TEXTS)
-    def read(text: str) -> Any:
-        if text in gaps:
-            return None
-        return meaning(text) if meaning else text
-
-    return lambda texts: np.fromiter(map(read, texts), dtype=object, count=len(texts))

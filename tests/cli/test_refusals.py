@@ -79,7 +79,7 @@ COMMANDS = {
     f"synthesize data.csv {QUICK} -o out.csv --save-model out.csv": "--save-model ('out.csv')",
     "sample data.csv -o out.csv": "not a whole model file",
     "inspect absent.shirley": "'absent.shirley' does not exist",
-    "sample model.shirley -o out.txt --accept-unproved": "--output ('out.txt') must end in",
+    "sample model.shirley -o out.doc --accept-unproved": "--output ('out.doc') must end in",
     "inspect model.shirley --plot out.txt": "--plot ('out.txt') must end in",
     "inspect model.shirley --plot model.shirley": "--plot ('model.shirley') must be another",
     "inspect model.shirley -o model.shirley": "--output ('model.shirley') must be another",

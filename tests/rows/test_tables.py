@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import io
 import pickle
 import sys
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +29,7 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.generator import Admitted, find_generator
 from copula_shirley.privacy.ledger import Budget
 from copula_shirley.publish.releases import ReleaseLedger
-from copula_shirley.rows import tables as module
+from copula_shirley.rows import text_files as module
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import write_table
 from copula_shirley.schema.kind import Kind
@@ -263,6 +265,61 @@ def test_types_without_a_schema_are_those_of_pandas(tmp_path: Path, missing: lis
     pd.testing.assert_frame_equal(read_table(tmp_path / "t.csv", missing=missing), expected)
 
 
+# -- other formats of text, packed ones ------------------------------------------------
+
+PAY = Schema.from_yaml("""
+file: {separator: ;, encoding: cp1252, decimal: ',', thousands: ., missing: [k.A.], strip: true}
+columns:
+  pay: {kind: continuous, minimum: 0, maximum: 9999, resolution: 0.01, missing: true}
+  town: {kind: categorical, categories: [Köln, "a;b"]}
+left_out: {name: }
+""")
+GERMAN = "pay ;name;town\n1.234,50;Müller;Köln\nk.A.;x; a;b \n".replace(" a;b ", '"a;b "')
+
+
+def test_a_file_is_read_and_written_as_the_schema_says(tmp_path: Path) -> None:
+    table = read_table(file(tmp_path, GERMAN.encode("cp1252")), PAY)
+    assert values_of(table) == {
+        "pay": [1234.5, None], "name": [None, None], "town": ["Köln", "a;b"],
+    }  # fmt: skip
+    for column in table, table.astype({"pay": float}):  # as objects and as floats
+        write_table(tmp_path / "out.csv", [column.drop(columns="name")], "csv", how=PAY.file)
+        text = (tmp_path / "out.csv").read_text(encoding="cp1252")
+        assert text == 'pay;town\n1234,5;Köln\n;"a;b"\n'
+        assert values_of(read_table(tmp_path / "out.csv", PAY))["pay"] == [1234.5, None]
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.zip", "t.zip", "t.tsv", "t.tsv.gz"])
+def test_packed_files_and_tabs(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = TEXT.replace(",", "\t") if "tsv" in name else TEXT
+    content = text.encode()
+    if name.endswith(".gz"):
+        content = gzip.compress(content)
+    if name.endswith(".zip"):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("folder/inside.csv", content)
+            archive.writestr("__MACOSX/x", b"")
+        content = packed.getvalue()
+    path = file(tmp_path, content, name)
+    assert values_of(read_table(path, SCHEMA)) == values_of(six_rows())
+    monkeypatch.setattr("copula_shirley.rows.packed.HARMLESS", 5)
+    monkeypatch.setattr("copula_shirley.rows.packed.LARGEST_RATIO", 0)
+    if name != "t.tsv":
+        assert "holds more than 5 bytes" in refusal(path, SCHEMA)
+    with pytest.raises(SchemaError, match=r"must end in one of \.csv"):
+        check_extension("t.csv.gz", writes=True)
+
+
+def test_a_zip_file_of_two_tables_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("a.csv", b"")
+        archive.writestr("b.csv", b"")
+    assert "must hold one table, and holds 2 files" in refusal(tmp_path / "t.zip", SCHEMA)
+    for broken in (gzip.compress(TEXT.encode())[:40], gzip.compress(TEXT.encode())[:-9] + b"x" * 9):
+        assert "cannot be unpacked" in refusal(file(tmp_path, broken, "t.csv.gz"), SCHEMA)
+
+
 # -- round trips -----------------------------------------------------------------------
 
 #: Printable characters: a CSV file cannot hold every control character.
@@ -371,8 +428,9 @@ UNREADABLE: dict[str, tuple[str | bytes, str]] = {
     "twice.csv": (f"a,b,a\n1,{SECRET},3\n", "column 'a' stands twice"),
     "twice behind a mark.csv": (b"\xef\xbb\xbfa,a\n1,2\n", "column 'a' stands twice"),
     "another separator.csv": (f"a;b\n1;{SECRET}\n", "commas"),
-    "table.xlsx": (SECRET, "must end in one of .csv, .parquet, .pq"),
-    "table.csv.gz": (SECRET, "must end in one of"),
+    "table.doc": (SECRET, "must end in one of .csv, .tsv, .txt, .parquet, .pq"),
+    "table.csv.gz": (SECRET, "cannot be unpacked"),
+    "table.csv.zip": (SECRET, "cannot be unpacked"),
     "empty.parquet": (b"", ""),
     "text.parquet": (SECRET.encode() * 20, ""),
     "magic bytes alone.parquet": (b"PAR1PAR1", ""),

@@ -20,6 +20,7 @@ from copula_shirley.measure.recorded_fits import recorded, replayed
 from copula_shirley.private_vine.domain import raw_rows
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.conditions import conditions
+from copula_shirley.schema.file_format import FileFormat
 from copula_shirley.schema.values import (
     label_of,
     moment_of,
@@ -81,7 +82,7 @@ def test_no_row_of_a_file_changes_how_others_are_read(
 @pytest.mark.parametrize("column", [c for c in COLUMNS if not c.open], ids=str)
 def test_values_together_have_the_numbers_of_each_alone(column: Column) -> None:
     domain = column.domain
-    values = pd.Series(domain.reader(("-9",))(TEXTS), dtype=domain.file_dtype)
+    values = pd.Series(domain.reader(FileFormat(missing=("-9",)))(TEXTS), dtype=domain.file_dtype)
     alone = [domain.to_numbers(values.iloc[[i]])[0] for i in range(len(values))]
     np.testing.assert_array_equal(domain.to_numbers(values), alone)
 
@@ -252,7 +253,7 @@ def test_people_are_told_apart_or_refused(who: list[Any], rule: str) -> None:
     column=st.sampled_from([c for c in COLUMNS if c.is_number]),
 )
 def test_plain_numbers_are_read_as_others_are(spelt: list[str], column: Column) -> None:
-    found = column.domain.reader(("-9",))(spelt)
+    found = column.domain.reader(FileFormat(missing=("-9",)))(spelt)
     alone = [
         None if number_of(text) == -9 or not text else column.domain.meaning(text) for text in spelt
     ]
