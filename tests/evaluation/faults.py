@@ -142,8 +142,8 @@ def divided(factor: float) -> Fault:
 class Alike(Calibration):
     """Forgets that several tables share a row."""
 
-    def scale(self, share: float, count: int, *, distances: bool = False) -> float:
-        return super().scale(share, 1, distances=distances)
+    def scale(self, share: float, count: int) -> float:
+        return super().scale(share, 1)
 
 
 class DividingSource(SeededNoise):
