@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from copula_shirley.cli.terminal import messages, screen
 from copula_shirley.experiments.cli.display import print_failures, print_leaderboard
-from copula_shirley.experiments.cli.experiments import make, publish, store_of
+from copula_shirley.experiments.cli.experiments import Maker, Redo, Report, store_of
 from copula_shirley.experiments.run.runner import exit_code
 from copula_shirley.experiments.specs import Grid
 
@@ -15,10 +13,10 @@ def main() -> int:
     """Fit every generator on a few folds, score them, write the report."""
     grid = Grid.read("showcase")
     messages.print(f"{grid.title}: {len(grid.runs())} runs, a few minutes")
-    rows = make(grid, store_of(grid), again=["failed", "timeout", "stale"])
+    rows = Maker(again=[Redo.failed, Redo.timeout, Redo.stale]).make(grid, store_of(grid))
     print_leaderboard(rows, screen)
     print_failures(rows)
-    publish(rows, grid.title, Path("report.html"))
+    Report().write(rows, grid.title)
     return exit_code(rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from inspect import Parameter, Signature, signature
 from itertools import chain
 from pathlib import Path
@@ -59,10 +60,6 @@ Rows = Annotated[
 Given = Annotated[
     list[str] | None,
     option(OUTPUT, "Only rows with name=value or name=low..high; nothing after = is missing."),
-]
-NoCard = Annotated[bool, option(OUTPUT, "Write no privacy card beside the file.", "--no-card")]
-Sign = Annotated[
-    Path | None, option(OUTPUT, "Sign file and card with this private key; see 'shirley keys'.")
 ]
 Quiet = Annotated[bool, option(OUTPUT, "No progress and no summary.", "--quiet", "-q")]
 
@@ -151,10 +148,25 @@ def order(
     return tasks.Order(generator, data, schema_file, given, show_values, releases, accept_unproved)
 
 
+def file_output(
+    output: Annotated[
+        Path, option(OUTPUT, "Model, or table (.csv, .parquet), to write.", "--output", "-o")
+    ],
+    no_card: Annotated[
+        bool, option(OUTPUT, "Write no privacy card beside the file.", "--no-card")
+    ] = False,
+    sign: Annotated[
+        Path | None,
+        option(OUTPUT, "Sign file and card with this private key; see 'shirley keys'."),
+    ] = None,
+) -> Output:
+    """Where a model or drawn rows go."""
+    return Output(output, None, not no_card, sign)
+
+
+@takes(file_output)
 def table_output(
-    output: Annotated[Path, option(OUTPUT, "Table, .csv or .parquet.", "--output", "-o")],
-    no_card: NoCard = False,
-    sign: Sign = None,
+    output: Output,
     escape_formulas: Annotated[
         bool,
         option(
@@ -165,7 +177,7 @@ def table_output(
     ] = False,
 ) -> Output:
     """Where drawn rows go."""
-    return Output(output, None, not no_card, sign, escape_formulas)
+    return replace(output, escape_formulas=escape_formulas)
 
 
 def assignment(option: str, text: str) -> tuple[str, str]:

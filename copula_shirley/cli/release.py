@@ -21,11 +21,10 @@ from copula_shirley.cli.options import (
     Json,
     Missing,
     ModelFile,
-    NoCard,
     Quiet,
     Rows,
     Seed,
-    Sign,
+    file_output,
     option,
     order,
     table_output,
@@ -82,18 +81,12 @@ def plan(
         screen.print(plain(text), soft_wrap=True)
 
 
-@takes(order)
-def fit(
-    order: tasks.Order,
-    output: Annotated[Path, option(OUTPUT, "Model file to write.", "--output", "-o")],
-    no_card: NoCard = False,
-    sign: Sign = None,
-    quiet: Quiet = False,
-) -> None:
+@takes(order, file_output)
+def fit(order: tasks.Order, output: Output, quiet: Quiet = False) -> None:
     """Fit a generator to a table and save it."""
     with progress_told(quiet) as progress:
-        done = tasks.fit(order, Output(output, None, not no_card, sign), progress)
-    _tell(done, "Model", output, quiet)
+        done = tasks.fit(order, output, progress)
+    _tell(done, "Model", output.path, quiet)
 
 
 @takes(table_output)

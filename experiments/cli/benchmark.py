@@ -15,31 +15,22 @@ from copula_shirley.cli.options import (
     epsilon_of,
     option,
     settings_of,
+    takes,
 )
 from copula_shirley.cli.terminal import screen
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import print_leaderboard
-from copula_shirley.experiments.cli.experiments import (
-    Again,
-    Csv,
-    Dask,
-    Jobs,
-    Output,
-    Quiet,
-    Results,
-    conclude,
-    make,
-    publish,
-    store_of,
-)
+from copula_shirley.experiments.cli.experiments import Maker, Report, Results, store_of
 from copula_shirley.experiments.peers import known_peers
 from copula_shirley.experiments.run.candidates import find_candidate
 from copula_shirley.experiments.specs import GRIDS, Grid, Unit
 from copula_shirley.files.strict_yaml import load_yaml
-from copula_shirley.publish.outputs import check_apart
 
 
+@takes(Maker, Report)
 def benchmark(
+    maker: Maker,
+    to: Report,
     generators: Annotated[
         list[str] | None,
         typer.Argument(help="mypackage.mymodule:MyGenerator, an adapter.py, or a known name."),
@@ -61,19 +52,13 @@ def benchmark(
     minutes: Annotated[float, option(METHOD, "Time limit of a run.")] = 60.0,
     gigabytes: Annotated[float, option(METHOD, "Memory limit of a run.")] = 8.0,
     results: Results = None,
-    output: Output = Path("report.html"),
-    csv: Csv = None,
-    jobs: Jobs = None,
-    again: Again = None,
-    dask: Dask = None,
-    quiet: Quiet = False,
 ) -> None:
     """Score your generator beside ours: anything with fit(table) and sample(n)."""
     if not generators and not peers:
         raise SettingError("generators must name at least one, or --peers")
     if first is not None and first > folds:
         raise SettingError(f"--first ({first}) must be at most the number of folds ({folds})")
-    check_apart([], ("output", output), ("csv", csv))
+    to.check()
     sys.path.insert(0, str(Path.cwd()))  # where the user's module is
     entry = load_yaml((GRIDS / "benchmark.yaml").read_text(encoding="utf-8"))
     ours, entries = entry["generators"], dict[str, Any]()
@@ -100,10 +85,10 @@ def benchmark(
         entry["datasets"] = dataset
     grid = Grid.from_dict(entry, "benchmark")
     store = store_of(grid, results)
-    found = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
+    found = maker.make(grid, store)
     print_leaderboard(found, screen)
-    publish(found, grid.title, output, csv)
-    conclude(grid.runs(), found, store, quiet)
+    to.write(found, grid.title)
+    maker.conclude(grid.runs(), found, store)
 
 
 def label_of(use: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.progress import MofNCompleteColumn
 
-from copula_shirley.cli.options import METHOD, OUTPUT, option
+from copula_shirley.cli.options import METHOD, OUTPUT, Quiet, option, takes
 from copula_shirley.cli.terminal import messages, note, plain, progress_bars, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli.display import Display, print_failures, print_status
@@ -28,34 +29,95 @@ from copula_shirley.publish.outputs import check_apart
 app = typer.Typer(no_args_is_help=True, help="Run a grid of generators, data sets and epsilons.")
 
 
-def check_output(param: typer.CallbackParam, path: Path | None) -> Path | None:
-    """Refuse a place in no folder, before anything runs."""
-    if path is not None and not path.parent.is_dir():
-        raise SettingError(f"{param.name} ({str(path)!r}) must be in a folder that exists")
-    return path
-
-
+Redo = StrEnum("Redo", ["failed", "timeout", "skipped", "stale"])
 Config = Annotated[str, typer.Argument(help="A grid: a .yaml file, or the name of one of ours.")]
 Results = Annotated[
     Path | None,
     option(OUTPUT, "Folder of the results; shirley-results/NAME by default.", file_okay=False),
 ]
-Jobs = Annotated[int | None, option(METHOD, "Runs at a time.", "--jobs", "-j", min=1)]
-Redo = StrEnum("Redo", ["failed", "timeout", "skipped", "stale"])
-Again = Annotated[
-    list[Redo] | None,
-    option(METHOD, "Make these once more; stale: made by other code."),
-]
-Dask = Annotated[str | None, option(METHOD, "Send the runs to this Dask scheduler.")]
-Output = Annotated[
-    Path,
-    option(OUTPUT, "HTML to write.", "--output", "-o", dir_okay=False, callback=check_output),
-]
-Csv = Annotated[
-    Path | None,
-    option(OUTPUT, "Also all figures as one tidy table.", dir_okay=False, callback=check_output),
-]
-Quiet = Annotated[bool, option(OUTPUT, "No progress.", "--quiet", "-q")]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where the report and its figures go, as options say; refused before anything runs."""
+
+    output: Annotated[Path, option(OUTPUT, "HTML to write.", "--output", "-o", dir_okay=False)] = (
+        Path("report.html")
+    )
+    csv: Annotated[
+        Path | None, option(OUTPUT, "Also all figures as one tidy table.", dir_okay=False)
+    ] = None
+
+    def check(self, *inputs: Path) -> None:
+        """Refuse a place in no folder, and one that is taken."""
+        places = ("output", self.output), ("csv", self.csv)
+        for name, path in places:
+            if path and not path.parent.is_dir():
+                raise SettingError(f"{name} ({str(path)!r}) must be in a folder that exists")
+        check_apart(inputs, *places)
+
+    def write(self, rows: list[Row], title: str) -> None:
+        """Write the report, and all figures as one tidy table."""
+        write_report(rows, self.output, title)
+        messages.print(f"Report written to {plain(self.output.resolve())}", soft_wrap=True)
+        if self.csv is not None:
+            with atomic_path(self.csv) as partial:
+                tidy(rows).to_csv(partial, index=False)
+            messages.print(f"Figures written to {plain(self.csv)}", soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes the runs of a grid with a display, as options say."""
+
+    jobs: Annotated[int | None, option(METHOD, "Runs at a time.", "--jobs", "-j", min=1)] = None
+    again: Annotated[
+        list[Redo] | None, option(METHOD, "Make these once more; stale: made by other code.")
+    ] = None
+    dask: Annotated[str | None, option(METHOD, "Send the runs to this Dask scheduler.")] = None
+    quiet: Quiet = False
+
+    def make(self, grid: Grid, store: Store) -> list[Row]:
+        """Make the runs of a grid with a display."""
+        runs = grid.runs()
+        ended = ended_rows(runs, store, self.again or ())
+        done = {row["id"] for row in ended}
+        todo = [run for run in runs if run.id not in done]
+        if todo and self.dask is None:
+            start_server(grid.threads)  # it imports while the rest is prepared
+        stale = sum(map(is_stale, ended))
+        if stale and not self.quiet:
+            note(f"{stale} of the kept results were made by other code; --again stale remakes them")
+        for run in {(run.use, run.settings): run for run in runs}.values():
+            check_settings(run)
+        prepare_peers(todo, self.quiet)
+        limits = Limits(grid.minutes * 60, grid.gigabytes * 2**30)
+        try:
+            with progress_bars(self.quiet, MofNCompleteColumn()) as bars:
+                display = Display(bars, len(runs), ended, self.quiet)
+                if self.dask is None:
+                    made = run_all(todo, store, limits, display, self.jobs)
+                else:
+                    made = run_on_dask(self.dask, todo, store, limits, display)
+        except KeyboardInterrupt:
+            messages.print(
+                f"stopped; {len(store.rows(runs))} of {len(runs)} runs are kept in "
+                f"{plain(store.folder)}, the same command goes on",
+                style="red",
+                soft_wrap=True,
+            )
+            raise SystemExit(130) from None
+        rows = {row["id"]: row for row in [*ended, *made]}
+        return [rows[run.id] for run in runs if run.id in rows]
+
+    def conclude(self, runs: list[Run], rows: list[Row], store: Store) -> None:
+        """Say how it went; exit code 1 with the list if something failed."""
+        if not self.quiet:
+            print_status(runs, rows)
+            messages.print(f"Results are in {plain(store.folder)}", soft_wrap=True)
+        print_failures(rows)
+        if exit_code(rows):
+            raise typer.Exit(1)
 
 
 @app.command("list")
@@ -68,22 +130,15 @@ def list_runs(config: Config) -> None:
 
 
 @app.command("run")
-def run_grid(
-    config: Config,
-    results: Results = None,
-    jobs: Jobs = None,
-    again: Again = None,
-    dask: Dask = None,
-    quiet: Quiet = False,
-) -> None:
+@takes(Maker)
+def run_grid(maker: Maker, config: Config, results: Results = None) -> None:
     """Run a grid; what has ended before is not run again.
 
     Exit code 1 if something failed, or if every run was skipped.
     """
     grid = Grid.read(config)
     store = store_of(grid, results)
-    rows = make(grid, store, jobs=jobs, again=again, dask=dask, quiet=quiet)
-    conclude(grid.runs(), rows, store, quiet)
+    maker.conclude(grid.runs(), maker.make(grid, store), store)
 
 
 @app.command()
@@ -99,80 +154,21 @@ def status(config: Config, results: Results = None) -> None:
 
 
 @app.command()
-def report(
-    config: Config,
-    results: Results = None,
-    output: Output = Path("report.html"),
-    csv: Csv = None,
-) -> None:
+@takes(Report)
+def report(to: Report, config: Config, results: Results = None) -> None:
     """Write the report of all runs that have ended: one HTML file."""
     grid = Grid.read(config)
-    check_apart([Path(config)], ("output", output), ("csv", csv))
+    to.check(Path(config))
     store = store_of(grid, results)
     rows = store.rows(grid.runs())
     if not rows:
         raise SettingError(f"results ({str(store.folder)!r}) must hold at least one ended run")
-    publish(rows, grid.title, output, csv)
-
-
-# -- what the commands share -----------------------------------------------------
+    to.write(rows, grid.title)
 
 
 def store_of(grid: Grid, folder: Path | None = None) -> Store:
     """The results of a grid, in a folder of its name unless somebody says otherwise."""
     return Store(folder or Path("shirley-results") / grid.name)
-
-
-def make(
-    grid: Grid,
-    store: Store,
-    *,
-    jobs: int | None = None,
-    again: Sequence[str] | None = None,
-    dask: str | None = None,
-    quiet: bool = False,
-) -> list[Row]:
-    """Make the runs of a grid with a display."""
-    runs = grid.runs()
-    ended = ended_rows(runs, store, again or ())
-    done = {row["id"] for row in ended}
-    todo = [run for run in runs if run.id not in done]
-    if todo and dask is None:
-        start_server(grid.threads)  # it imports while the rest is prepared
-    stale = sum(map(is_stale, ended))
-    if stale and not quiet:
-        note(f"{stale} of the kept results were made by other code; --again stale makes them again")
-    for run in {(run.use, run.settings): run for run in runs}.values():
-        check_settings(run)
-    prepare_peers(todo, quiet)
-    limits = Limits(grid.minutes * 60, grid.gigabytes * 2**30)
-    try:
-        with progress_bars(quiet, MofNCompleteColumn()) as bars:
-            display = Display(bars, len(runs), ended, quiet)
-            if dask is None:
-                made = run_all(todo, store, limits, display, jobs)
-            else:
-                made = run_on_dask(dask, todo, store, limits, display)
-    except KeyboardInterrupt:
-        messages.print(
-            f"stopped; {len(store.rows(runs))} of {len(runs)} runs are kept in "
-            f"{plain(store.folder)}, the same command goes on",
-            style="red",
-            soft_wrap=True,
-        )
-        raise SystemExit(130) from None
-    rows = {row["id"]: row for row in [*ended, *made]}
-    return [rows[run.id] for run in runs if run.id in rows]
-
-
-def publish(rows: list[Row], title: str, output: Path, csv: Path | None = None) -> None:
-    """Write the report, and all figures as one tidy table."""
-    write_report(rows, output, title)
-    messages.print(f"Report written to {plain(output.resolve())}", soft_wrap=True)
-    if csv is not None:
-        with atomic_path(csv) as partial:
-            tidy(rows).to_csv(partial, index=False)
-        messages.print(f"Figures written to {plain(csv)}", soft_wrap=True)
 
 
 def prepare_peers(runs: Sequence[Run], quiet: bool) -> None:
@@ -188,13 +184,3 @@ def prepare_peers(runs: Sequence[Run], quiet: bool) -> None:
                 find_peer(use).prepare()
             except PeerError as error:
                 note(str(error))
-
-
-def conclude(runs: list[Run], rows: list[Row], store: Store, quiet: bool) -> None:
-    """Say how it went; exit code 1 with the list if something failed."""
-    if not quiet:
-        print_status(runs, rows)
-        messages.print(f"Results are in {plain(store.folder)}", soft_wrap=True)
-    print_failures(rows)
-    if exit_code(rows):
-        raise typer.Exit(1)

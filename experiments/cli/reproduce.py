@@ -11,12 +11,12 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from copula_shirley.cli.options import DATA, METHOD, OUTPUT, option
+from copula_shirley.cli.options import DATA, METHOD, OUTPUT, option, takes
 from copula_shirley.cli.terminal import messages, screen
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.comparison import Profile
 from copula_shirley.experiments.cli.display import print_failures
-from copula_shirley.experiments.cli.experiments import Again, Jobs, Quiet, make
+from copula_shirley.experiments.cli.experiments import Maker
 from copula_shirley.experiments.datasets import list_datasets
 from copula_shirley.experiments.paper.gather import (
     gather,
@@ -32,7 +32,9 @@ from copula_shirley.experiments.specs import Grid, Size
 from copula_shirley.settings import check_one_of
 
 
+@takes(Maker)
 def reproduce(
+    maker: Maker,
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -64,9 +66,6 @@ def reproduce(
     no_run: Annotated[
         bool, option(METHOD, "Draw from the runs that have ended; run nothing.", "--no-run")
     ] = False,
-    jobs: Jobs = None,
-    again: Again = None,
-    quiet: Quiet = False,
 ) -> None:
     """Make the thesis' figures and tables again, with a verdict on each of its claims.
 
@@ -93,12 +92,12 @@ def reproduce(
         if no_run:
             rows[name] = stores[name].rows(grid.runs())
             continue
-        if not quiet:
+        if not maker.quiet:
             messages.print(f"[bold]{escape(grid.title)}[/]", highlight=False)
-        rows[name] = make(grid, stores[name], jobs=jobs, again=again, quiet=quiet)
+        rows[name] = maker.make(grid, stores[name])
     _tell(write_all(*gather(rows, stores), folder))
     ended = list(chain.from_iterable(rows.values()))
-    if all_skipped(ended) or not quiet:
+    if all_skipped(ended) or not maker.quiet:
         print_failures(ended, skips=False)
     if exit_code(ended):
         raise typer.Exit(1)

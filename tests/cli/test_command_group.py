@@ -147,6 +147,7 @@ def test_an_old_command_line_still_works(place: Path) -> None:
     [
         ("import copula_shirley", {"typing", "numpy"}),
         ("from copula_shirley import PrivateVine, Schema, read_table", set()),
+        ("from copula_shirley.baselines import DPCopula, PrivBayes", {"category_encoders"}),
         ("from copula_shirley.cli import main; main.app(['--help'])", {"numpy", "pandas"}),
         ("from copula_shirley.cli import main; main.app(['draft', 'a.csv'])", set()),
     ],
