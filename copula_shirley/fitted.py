@@ -15,6 +15,7 @@ from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files import model_file as artefact
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
 from copula_shirley.settings import Settings
@@ -43,8 +44,10 @@ class Fitted(Settings, ABC):
     publishable: ClassVar[bool] = True
     #: What the fit spent and what it used unprotected.
     ledger_: Ledger
-    #: The domain on which rows are drawn.
+    #: The domain on which the model draws rows; with rules, in other coordinates than the table's.
     schema_: Schema
+    #: How rows leave the model for the table.
+    coordinates_: Coordinates
     #: Number of rows of the training table, the default size of a sample.
     n_rows_: int
     #: Names and dtypes of the columns, and the settings but for the seed.
@@ -114,6 +117,8 @@ class Fitted(Settings, ABC):
     ) -> Iterator[pd.DataFrame]:
         """Draw the rows of ``sample`` in tables of bounded size."""
         self._check_fitted()
+        if given and self._ruled is not None:
+            self._ruled.check_given(given)
         n = self.n_rows_ if n is None else n
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
             raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
@@ -129,23 +134,49 @@ class Fitted(Settings, ABC):
         given: Mapping[str, Any] | None = None,
         report: Progress = silent,
     ) -> Iterator[pd.DataFrame]:
+        schema = self.table_schema_
         for start in range(0, max(n, 1), CHUNK):
             end = min(start + CHUNK, n)
             (chunk_rng,) = rng.spawn(1)
-            if given:
-                numbers = self._draw_given(end - start, chunk_rng, given)
-            else:
-                numbers = self._draw(end - start, chunk_rng)
+            numbers = self._table_numbers(end - start, chunk_rng, given or {})
             ids = np.arange(start + 1, end + 1, dtype=np.int64)  # from no row
             yield pd.DataFrame(
                 {
                     name: pd.Series(ids)
-                    if name in self.schema_.ids
-                    else self.schema_[name].domain.from_numbers(numbers[name], self.dtypes_[name])
+                    if name in schema.ids
+                    else schema[name].domain.from_numbers(numbers[name], self.dtypes_[name])
                     for name in self.columns_
                 }
             )
             report(f"{end:,} of {n:,} rows", end / n if n else 1.0)
+
+    def _table_numbers(
+        self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
+    ) -> dict[str, FloatArray]:
+        """Draw n rows of the table, as numbers per column, under conditions on some of them."""
+        ruled = self._ruled
+        if ruled is None:
+            return self._draw_given(n, rng, given) if given else self._draw(n, rng)
+        if given and type(self)._draw_given is Fitted._draw_given:
+            self._draw_given(n, rng, given)  # says that it cannot
+        own = {name: value for name, value in given.items() if name in ruled.modelled.names}
+
+        def draw(size: int) -> dict[str, FloatArray]:
+            return self._draw_given(size, rng, own) if own else self._draw(size, rng)
+
+        return ruled.drawn(draw, n, {k: v for k, v in given.items() if k not in own})
+
+    @property
+    def table_schema_(self) -> Schema:
+        """The domain of the rows that are drawn, with its rules."""
+        coordinates = getattr(self, "coordinates_", None)
+        return self.schema_ if coordinates is None else coordinates.schema
+
+    @property
+    def _ruled(self) -> Coordinates | None:
+        """The coordinates of a model of a table with rules."""
+        coordinates = getattr(self, "coordinates_", None)
+        return coordinates if coordinates is not None and coordinates.checks else None
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "ledger_"):
@@ -169,7 +200,7 @@ class Fitted(Settings, ABC):
         header = {
             "generator": self.name,
             "settings": self.settings_,
-            "schema": self.schema_.to_dict(),
+            "schema": self.table_schema_.to_dict(),
             "columns": self.columns_,
             "dtypes": self.dtypes_,
             "rows": self.n_rows_,
@@ -195,7 +226,7 @@ class Fitted(Settings, ABC):
     def new_card(self) -> Card:
         """The card made of what the model says, by this version."""
         self._check_fitted()
-        return Card.of(self.name, self.ledger_, self.schema_, self.settings_, self.n_rows_)
+        return Card.of(self.name, self.ledger_, self.table_schema_, self.settings_, self.n_rows_)
 
     def _repr_html_(self) -> str:
         """In notebooks: the settings, and the card of a fitted model."""

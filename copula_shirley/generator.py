@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley import restoring
+from copula_shirley.drafted import advice, uses_of_drafts
 from copula_shirley.errors import (
     ArtefactError,
     BudgetError,
@@ -36,29 +37,15 @@ from copula_shirley.files.digest import check_digest
 from copula_shirley.fitted import Fitted, Progress, generator_of, silent
 from copula_shirley.measure.curator import Curator
 from copula_shirley.privacy.card import Card
-from copula_shirley.privacy.ledger import Ledger, Reason
+from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
 from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.schema import Column, Schema
 
 ENTRY_POINTS = "copula_shirley.generators"
 #: Letters of the reason why a file is refused.
 LONGEST_REASON = 300
-#: Columns that a reason names; the others are counted.
-NAMED = 6
-#: What to do about a draft, for each reason why it proves nothing.
-ADVICE = {
-    Reason.DRAFTED_LEFT_OUT: "that {count} columns ({names}) are left out was drafted from the "
-    "rows: set provenance: declared where you agree with the reason",
-    Reason.DRAFTED_PEOPLE: "{names} was counted in the rows: declare it with a source",
-    Reason.DRAFTED_FILE: "how texts are read ({names}) was drafted from the rows: set provenance: "
-    "declared there where you agree",
-} | dict.fromkeys(
-    (Reason.DRAFTED_DOMAIN, Reason.DRAFTED_KIND),
-    "kinds, bounds and categories of {count} columns ({names}) were drafted from the rows: review "
-    "them, set provenance: declared and a source where you know all of it, and provenance: private "
-    "where you know the kind alone (private-vine with --domain measured buys the rest)",
-)
 #: Held while a fit begins.
 FITTING = Lock()
 #: The release ledger in whose ``with`` block the running code is.
@@ -179,7 +166,7 @@ class Generator(Fitted):
         something of the rows at all.
         """
         own, again = self.ledger_, self.open_ledger(self.schema_)
-        self._state_domain(again, self.schema_)
+        self._state_domain(again, self.table_schema_)
         uses = tuple(use for use in own.unprotected if use not in again.unprotected)
         again = replace(
             again,
@@ -204,9 +191,16 @@ class Generator(Fitted):
 
     # -- before a row is read ----------------------------------------------------------
 
+    def coordinates(self, schema: Schema) -> Coordinates:
+        """How rows with the rules of a schema enter the model; a target stays as it is."""
+        target = self.get_params().get("target")
+        return Coordinates.of(schema, [target] if isinstance(target, str) else [])
+
     def check_settings(self, schema: Schema) -> None:
         """Refuse settings that cannot be, and columns to be bought by a fit that buys none."""
-        self._check_settings(schema)
+        coordinates = self.coordinates(schema)
+        self._check_settings(coordinates.modelled)
+        self._check_rules(coordinates)
         for column in schema:
             if column.provenance == "private" and column.name not in self._to_buy(schema):
                 raise SchemaError(
@@ -214,6 +208,23 @@ class Generator(Fitted):
                     "categories are bought, which PrivateVine alone does, with domain 'measured' "
                     "(--domain measured); or declare them, with provenance: declared"
                 )
+
+    def _check_rules(self, coordinates: Coordinates) -> None:
+        """Refuse rules about columns whose domain is bought, and rows dropped that are counted."""
+        schema = coordinates.schema
+        for name in self._to_buy(schema):
+            if name in coordinates.ruled:
+                raise SchemaError(
+                    f"column {name!r}: its domain cannot be measured, since a rule is about it; "
+                    "declare it (provenance: declared)"
+                )
+        if not coordinates.checks or schema.on_broken != "drop":
+            return
+        if self.open_ledger(coordinates.modelled).neighbours == "replace-one":
+            raise SchemaError(
+                "on_broken (drop) must be refuse or repair with neighbours 'replace-one': there "
+                "the number of rows is public, and would tell how many rows break a rule"
+            )
 
     def unproved(self, schema: Schema | None) -> list[str]:
         """Why nothing would be proved of a fit to this domain; empty if something would.
@@ -231,12 +242,7 @@ class Generator(Fitted):
                 "without a schema kinds, bounds and categories are read off the rows: write one "
                 "with 'shirley draft', review it and name it with --schema",
             ]
-        drafted: dict[str, list[str]] = {}
-        for name, reason in self._uses_of_drafts(schema):
-            drafted.setdefault(ADVICE[reason], []).append(name)
-        for advice, names in drafted.items():
-            listed = ", ".join([*map(repr, names[:NAMED]), *(["..."] if names[NAMED:] else [])])
-            found.append(advice.format(count=len(names), names=listed))
+        found += advice(schema, self._to_buy(schema))
         return found
 
     # -- fit ---------------------------------------------------------------------------
@@ -285,17 +291,24 @@ class Generator(Fitted):
         table = schema.without_left_out(whole)
         if not isinstance(given, Admitted) or not given.is_for(schema, self.on_unknown):
             table = self._validated(table, schema)
-        table, schema, ledger = self._enter(table, schema, fit_rng)
+        coordinates = self.coordinates(schema)
+        rows, modelled, ledger = self._enter(
+            coordinates.entered(table), coordinates.modelled, fit_rng
+        )
+        if modelled is not coordinates.modelled:
+            coordinates = self.coordinates(coordinates.with_measured(modelled))
+        schema = coordinates.schema
         self._state_domain(ledger, schema)
         self._forget()
         settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
         self._card = None
         self._sampling_rng = sampling
-        self._fit(MemoryRows.of(table, schema), ledger, fit_rng, report)
-        self.settings_ = settings
-        self.schema_, self.n_rows_ = schema, self._size_to_keep(len(table))
+        self._fit(MemoryRows.of(rows, modelled), ledger, fit_rng, report)
+        self.settings_, self.coordinates_ = settings, coordinates
+        self.schema_, self.n_rows_ = modelled, self._size_to_keep(len(rows))
         self.columns_ = schema.synthetic_names(whole)
-        self.dtypes_ = {c.name: self._dtype_to_keep(c, table[c.name]) for c in schema}
+        stored = {c.name: rows[c.name] if c.name in rows else table[c.name] for c in schema}
+        self.dtypes_ = {c.name: self._dtype_to_keep(c, stored[c.name]) for c in schema}
         self.ledger_ = ledger
         report("done", 1.0)
         return self
@@ -314,27 +327,15 @@ class Generator(Fitted):
     ) -> pd.DataFrame:
         bought = self._to_buy(schema)
         names = [name for name in schema.names if name not in bought]
-        return schema.validate(
+        found = schema.validate(
             table, on_unknown=self.on_unknown, show_values=show_values, names=names
         )
-
-    def _uses_of_drafts(self, schema: Schema) -> Iterator[tuple[str, Reason]]:
-        """What a schema says of the rows because it was drafted from them."""
-        measured = self._to_buy(schema)
-        for name in schema.drafted:
-            yield name, Reason.DRAFTED_KIND if name in measured else Reason.DRAFTED_DOMAIN
-        for left in schema.left_out:
-            if left.provenance == "drafted":
-                yield left.name, Reason.DRAFTED_LEFT_OUT
-        if schema.person is not None and schema.person_provenance == "drafted":
-            yield f"max_rows of {schema.person}", Reason.DRAFTED_PEOPLE
-        if schema.file.provenance == "drafted":
-            yield "file", Reason.DRAFTED_FILE
+        return self.coordinates(schema).enforced(found)
 
     def _state_domain(self, ledger: Ledger, schema: Schema) -> None:
         """Tell the ledger where the domain comes from, and record what was drafted from rows."""
         ledger.domains = {column.name: column.provenance for column in schema}
-        for what, reason in self._uses_of_drafts(schema):
+        for what, reason in uses_of_drafts(schema, self._to_buy(schema)):
             ledger.record_unprotected("domain", what, reason)
 
     def _check_reserved(self) -> None:
@@ -406,8 +407,10 @@ def _checked(
     generator = kind(**kind.modern(about.settings))  # its card has the digest of the old words
     schema = Schema.from_dict(about.schema)
     restoring.check_columns(schema, about.columns, about.dtypes)
-    generator._check_settings(schema)
-    generator.settings_, generator.schema_ = about.settings, schema
+    generator.coordinates_ = generator.coordinates(schema)
+    modelled = generator.coordinates_.modelled
+    generator._check_settings(modelled)
+    generator.settings_, generator.schema_ = about.settings, modelled
     generator.columns_, generator.dtypes_ = about.columns, about.dtypes
     generator.n_rows_, generator._sampling_rng = about.rows, np.random.default_rng()
     generator._restore(about.model, arrays)

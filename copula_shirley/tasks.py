@@ -280,7 +280,7 @@ def _draw(
     chunks = generator.sample_chunks(
         rows,
         random_state=random_state,
-        given=given_from_texts(given, generator.schema_),
+        given=given_from_texts(given, generator.table_schema_),
         progress=lambda stage, share: progress(f"sample: {stage}", share),
     )
     kind, how = check_extension(output.path, writes=True), generator.schema_.file
@@ -301,10 +301,10 @@ def why_unproved(generator: Generator) -> list[str]:
     """Why nothing is proved of a fitted model; empty if something is."""
     ledger = generator.ledger_
     if ledger.proved is not None:
-        return generator.unproved(generator.schema_)
+        return generator.unproved(generator.table_schema_)
     uses = dict.fromkeys(f"{use.stage}: {use.why}" for use in ledger.unprotected)
     replayed = ["its noise was recorded or replayed by a test"]
-    return generator.unproved(generator.schema_) or list(uses) or replayed
+    return generator.unproved(generator.table_schema_) or list(uses) or replayed
 
 
 def formula_notes(generator: Generator, output: Output) -> list[str]:
@@ -314,5 +314,5 @@ def formula_notes(generator: Generator, output: Output) -> list[str]:
     return [
         f"column {name!r} has texts that a spreadsheet would run as formulas "
         "(they begin with = + - @, tab or CR); --escape-formulas puts a quote before them"
-        for name in formulas(generator.schema_)[:1]
+        for name in formulas(generator.table_schema_)[:1]
     ]

@@ -90,7 +90,7 @@ def evaluate_files(
     check_apart([train, test, synthetic, schema], ("output", output), ("plot", plot))
     if plot is not None and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise SettingError(f"plot ({str(plot)!r}) must end in .png, .svg or .pdf")
-    declared = load(schema).schema_ if is_zipfile(schema) else Schema.read(schema)
+    declared = load(schema).table_schema_ if is_zipfile(schema) else Schema.read(schema)
     paths = {"train": train, "test": test, "synthetic": synthetic}
     tables = {role: read_table(path, declared, missing or ()) for role, path in paths.items()}
     for role in ("train", "test") if on_unknown == "clip" else ():

@@ -38,6 +38,36 @@ JOBS = Schema(
         Column("rich", "boolean"),
     )
 )
+#: Of ``stays``: columns of a hospital, and rules of every kind.
+STAYS = Schema.from_yaml(
+    """
+columns:
+  age: {kind: integer, minimum: 0, maximum: 110}
+  sex: {kind: categorical, categories: [F, M]}
+  pregnant: {kind: categorical, categories: [no, yes], missing: true}
+  admission: {kind: datetime, minimum: 2020-01-01, maximum: 2021-12-31, resolution: 1D}
+  discharge: {kind: datetime, minimum: 2020-01-01, maximum: 2022-12-31, resolution: 1D,
+    missing: true}
+  weight: {kind: continuous, minimum: 30, maximum: 150, resolution: 0.1}
+  height: {kind: continuous, minimum: 100, maximum: 220, resolution: 1}
+  bmi: {kind: continuous, minimum: 0, maximum: 150, resolution: 0.1}
+  country: {kind: categorical, categories: [DE, FR, US]}
+  currency: {kind: categorical, categories: [EUR, USD]}
+  basic: {kind: boolean}
+  premium: {kind: boolean}
+  died: {kind: categorical, categories: [no, yes]}
+  death: {kind: datetime, minimum: 2020-01-01, maximum: 2022-12-31, resolution: 1D, missing: true}
+rules:
+  - {order: [admission, discharge], gap: {maximum: 365}}
+  - {computed: bmi, as: "round(weight / (height / 100) ** 2, 1)"}
+  - {function: currency, of: country, table: {DE: EUR, FR: EUR, US: USD}}
+  - {one_hot: [basic, premium], at_most: 1}
+  - {when: {sex: M}, then: {pregnant: no}}
+  - {when: {age: 50..}, then: {pregnant: no}}
+  - {when: {died: no}, then: {death: missing}}
+  - {when: {died: yes}, then: {death: present}}
+"""
+)
 #: Settings that make a fit of a generator quick.
 QUICK: dict[str, dict[str, Any]] = {
     "copula-shirley": {"encoder": "ordinal", "families": ["gaussian"], "threads": 1},
@@ -66,6 +96,38 @@ def _people() -> pd.DataFrame:
             "joined": joined,
             "grade": pd.Categorical(rng.choice(["low", "mid", "high"], n)),
             "rich": rich,
+        }
+    )
+
+
+def stays(n: int = 600) -> pd.DataFrame:
+    """Rows of a hospital that keep all rules of ``STAYS``."""
+    rng = np.random.default_rng(5)
+    age, sex = rng.integers(0, 100, n), rng.choice(["F", "M"], n)
+    day = pd.Timestamp("2020-01-01")
+    admission = day + pd.to_timedelta(rng.integers(0, 700, n), unit="D")
+    days = np.minimum(rng.gamma(1.5, 2 + age / 20), 300).astype(int)
+    pregnant = (sex == "F") & (age > 15) & (age < 50) & (rng.random(n) < 0.3)
+    weight, height = rng.normal(75, 10, n).round(1), rng.normal(170, 9, n).round()
+    country, offer = rng.choice(["DE", "FR", "US"], n), rng.integers(0, 3, n)
+    died = rng.random(n) < 0.2
+    discharge = pd.Series(admission + pd.to_timedelta(days, unit="D"))
+    return pd.DataFrame(
+        {
+            "age": age,
+            "sex": sex,
+            "pregnant": np.where(pregnant, "yes", "no"),
+            "admission": admission,
+            "discharge": discharge.mask(rng.random(n) < 0.1),
+            "weight": weight,
+            "height": height,
+            "bmi": np.round(weight / (height / 100) ** 2, 1),
+            "country": country,
+            "currency": np.where(country == "US", "USD", "EUR"),
+            "basic": offer == 1,
+            "premium": offer == 2,
+            "died": np.where(died, "yes", "no"),
+            "death": discharge.where(died),
         }
     )
 

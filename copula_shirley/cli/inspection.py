@@ -83,7 +83,7 @@ def verify(
 
 def label_lines(generator: Generator) -> Iterator[tuple[str, str]]:
     """What is promised of a model, in headings and texts."""
-    schema = generator.schema_
+    schema = generator.table_schema_
     yield from generator.ledger_.summary()
     yield "cells", ", ".join(f"{c.name} {c.size:,}" for c in schema)
     bought = [c for c in schema if c.provenance == "private" and not c.categories]

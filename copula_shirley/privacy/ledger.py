@@ -51,6 +51,7 @@ class Reason(StrEnum):
     DRAFTED_LEFT_OUT = "drafted-left-out"
     DRAFTED_PEOPLE = "drafted-people"
     DRAFTED_FILE = "drafted-file"
+    DRAFTED_RULE = "drafted-rule"
     PERSON_AS_ROWS = "person-as-rows"
     SUPERVISED_CODES = "supervised-codes"
     DISTINCT_VALUES = "distinct-values"
@@ -71,6 +72,7 @@ WORDS: dict[Reason, str] = {
     Reason.DRAFTED_PEOPLE: "the most rows per person were counted, not declared",
     Reason.DRAFTED_FILE: "which texts are missing values or numbers was read off the data, where "
     "one row can change it; set provenance: declared if you agree",
+    Reason.DRAFTED_RULE: "the rule was found in the rows, not declared",
     Reason.PERSON_AS_ROWS: "a person with several rows is protected as that many people",
     Reason.SUPERVISED_CODES: "the codes are exact statistics of private rows and labels",
     Reason.DISTINCT_VALUES: "the bins are the distinct values of the rows: a unique value shows "

@@ -287,7 +287,7 @@ class PrivateVine(Generator):
         columns = run(learn_domain(self._stored, self.target, noise), answers)
         if _with_columns(self.schema_, columns) != self.schema_:
             raise ArtefactError("the schema is not the one of the transcript")
-        self._state_domain(ledger, self.schema_)
+        self._state_domain(ledger, self.table_schema_)
         model = run(learn(self.problem(self.schema_, self._pool_seed), silent), answers)
         answers.check_end()
         return model, answers

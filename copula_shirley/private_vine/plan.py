@@ -91,7 +91,8 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n <= MOST_ROWS:
         raise SettingError(f"n ({n!r}) must be a whole number of rows from 1 to {MOST_ROWS:,}")
     model.check_settings(schema)
-    schema = closed(schema)
+    coordinates = model.coordinates(closed(schema))
+    schema = coordinates.modelled
     problem = model.problem(schema, pool_seed=0, families=False)
     rehearsal = Rehearsal(problem.noise, n)
     if problem.share < 1:

@@ -314,7 +314,7 @@ class ReleaseLedger:
         if not isinstance(schema, Schema):
             raise SettingError("schema (None) must be a Schema: without one nothing is proved")
         generator.check_settings(schema)
-        opened = generator.open_ledger(schema)
+        opened = generator.open_ledger(generator.coordinates(schema).modelled)
         faults = {
             "it holds the rows themselves": not generator.publishable,
             "its noise is of floating point, whose low bits can betray a count: it is for "

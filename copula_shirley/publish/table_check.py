@@ -76,25 +76,25 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
     """
     table, schema = _read(path, model)
     columns = "the columns are those of the model, in its order"
-    words = model.columns_ if schema is model.schema_ else list(map(quoted, model.columns_))
+    words = model.columns_ if schema is model.table_schema_ else list(map(quoted, model.columns_))
     if wrong := _other_columns(list(table.columns), words):
         verdict.note(columns, [wrong])
         return
-    wanted = _condition(given, model.schema_)
+    wanted = _condition(given, model.table_schema_)
     first = model.sample(PILOT, random_state=0, given=wanted)
     if check_extension(path) == "parquet":
         columns += " and dtypes, with no other metadata"
         verdict.note(columns, _stored_otherwise(path, first, model))
     else:
         verdict.note(columns)
-    pilot = {c.name: c.domain.to_numbers(first[c.name]) for c in model.schema_}
+    pilot = {c.name: c.domain.to_numbers(first[c.name]) for c in model.table_schema_}
     numbers, faults = _numbers(table, schema, model, pilot)
     verdict.note("every value lies in the model's domain", faults)
     if faults:
         return
     unmet = {
         name: ((numbers[name] < wish.low) | (numbers[name] > wish.high)).sum()
-        for name, wish in conditions(wanted, model.schema_).items()
+        for name, wish in conditions(wanted, model.table_schema_).items()
     }
     if wanted:
         text = "column {!r}: {:,} rows do not fulfil the condition of the card"
@@ -106,8 +106,8 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
 def _read(path: Path, model: Generator) -> tuple[pd.DataFrame, Schema]:
     """The table, and the schema in whose words it is: quoted where formulas were escaped."""
     found = []
-    escapable = check_extension(path) == "csv" and formulas(model.schema_)
-    for schema in [model.schema_, _escaped(model.schema_)][: 1 + bool(escapable)]:
+    escapable = check_extension(path) == "csv" and formulas(model.table_schema_)
+    for schema in [model.table_schema_, _escaped(model.table_schema_)][: 1 + bool(escapable)]:
         table = read_table(path, schema, left_out=True)
         for column in schema:  # dates that a CSV file holds as text; what is none stays as it is
             if column.name in table:
@@ -183,7 +183,7 @@ def _numbers(
     """The numbers of a table, and what no row of the model holds."""
     numbers: dict[str, FloatArray] = {}
     faults = []
-    for column, own in zip(model.schema_, schema, strict=True):
+    for column, own in zip(model.table_schema_, schema, strict=True):
         series = table[own.name]
         try:
             own.domain.check(series)
@@ -248,22 +248,22 @@ def _compare_margins(
             "of it"
         )
         return
-    grid, size = Grid(model.schema_), min(n, MOST_ROWS)
+    grid, size = Grid(model.table_schema_), min(n, MOST_ROWS)
     samples = []
     for seed in range(1, SAMPLES + 1):
         rows = model.sample(size, random_state=seed, given=wanted)
-        drawn = {c.name: c.domain.to_numbers(rows[c.name]) for c in model.schema_}
+        drawn = {c.name: c.domain.to_numbers(rows[c.name]) for c in model.table_schema_}
         samples.append(grid.codes(drawn))
     own, first = grid.codes(numbers), grid.codes(pilot)
-    pairs = list(combinations(model.schema_.names, 2))
+    pairs = list(combinations(model.table_schema_.names, 2))
     pairs = pairs[:: math.ceil(len(pairs) / MOST_PAIRS)] if pairs else []
     compared: list[tuple[tuple[str, ...], int]] = [
-        ((name,), GROUPS) for name in model.schema_.names
+        ((name,), GROUPS) for name in model.table_schema_.names
     ]
     compared += [(pair, PAIR_GROUPS) for pair in pairs]
     groups = {
         (c.name, parts): _groups(first[c.name], grid.sizes[c.name], not c.nominal, parts)
-        for c in model.schema_
+        for c in model.table_schema_
         for parts in (GROUPS, PAIR_GROUPS)
     }
     chance, faults = math.log(SUSPICION / len(compared)), []
@@ -284,7 +284,7 @@ def _compare_margins(
         faults = [*faults[:NAMED], f"... and {len(faults) - NAMED} more margins or pairs"]
     under = " under the condition of the card" if wanted else ""
     verdict.note(
-        f"{len(model.schema_)} margins and {len(pairs)} pairs are those of the model "
+        f"{len(model.table_schema_)} margins and {len(pairs)} pairs are those of the model "
         f"({n:,} rows against {size * SAMPLES:,} drawn{under})",
         faults,
     )

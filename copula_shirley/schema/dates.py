@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.schema.domain import MISSING, TEXT, FloatArray
+from copula_shirley.schema.expressions import MOMENT
 from copula_shirley.schema.kind import CELLS, Kind, Rule
 from copula_shirley.schema.values import moment_of
 
@@ -129,6 +130,15 @@ class Timed(Kind):
         steps = self.steps(self.read(series))
         return np.where(np.isnan(steps), MISSING, np.floor(steps))
 
+    def amounts(self, numbers: FloatArray) -> FloatArray:
+        start = (self.column.minimum - self.origin).as_unit("us") // MICROSECOND
+        found = float(start) + super().amounts(numbers) * float(self.step // MICROSECOND)
+        return np.asarray(found)
+
+    def nearest(self, amounts: FloatArray) -> FloatArray:
+        start = (self.column.minimum - self.origin).as_unit("us") // MICROSECOND
+        return np.rint((amounts - float(start)) / float(self.step // MICROSECOND))
+
     def values(self, known: FloatArray, missing: NDArray[np.bool_], dtype: str | None) -> pd.Series:
         start = self.column.minimum.as_unit("us").to_numpy()
         passed = (known.astype("int64") * (self.step // MICROSECOND)).astype("timedelta64[us]")
@@ -211,6 +221,7 @@ class Datetime(Timed):
         "last date or time",
         {"pattern": "%", "description": "of texts, such as %d.%m.%Y"},
     )
+    quantity = MOMENT
     plural = "dates"
     stored = "date"
     least: ClassVar[dict[str, Any]] = {"minimum": "1970-01-01", "maximum": "1970-01-02"}

@@ -12,6 +12,7 @@ import pandas as pd
 
 from copula_shirley.schema.dates import FARTHEST, Timed, fields_of
 from copula_shirley.schema.domain import TEXT
+from copula_shirley.schema.expressions import LENGTH
 
 #: Letters of a text of a duration; a longer one is none.
 LONGEST = 60
@@ -93,6 +94,7 @@ class Duration(Timed):
         {"enum": [*FORMATS], "description": "how drawn durations are written; all are read"},
     )
     has_magnitudes = True
+    quantity = LENGTH
     plural = "durations"
     stored = "duration"
     least: ClassVar[dict[str, Any]] = {"minimum": "0s", "maximum": "1h"}

@@ -50,6 +50,8 @@ class Kind:
     has_magnitudes: ClassVar[bool] = False
     #: Whether a draft asks if the values name people or records.
     may_identify: ClassVar[bool] = False
+    #: What arithmetic takes the values for: numbers, moments or lengths of time; "" for nothing.
+    quantity: ClassVar[str] = ""
     #: The values in messages.
     plural: ClassVar[str] = "finite numbers"
     #: How values are looked at whose domain is measured with noise, as models store it.
@@ -157,6 +159,23 @@ class Kind:
         texts = dtype.kind == "O" and str(dtype) != "object"
         always, gaps = self.fitting
         return not texts and dtype.kind in always + gaps * self.column.missing
+
+    # -- numbers as amounts, which columns of one quantity share ------------------------
+
+    def amounts(self, numbers: FloatArray) -> FloatArray:
+        """Numbers as amounts: times in microseconds; NaN where missing."""
+        return np.where(np.isfinite(numbers), numbers, np.nan)
+
+    def of_amounts(self, amounts: FloatArray) -> FloatArray:
+        """Amounts as the nearest numbers; missing where NaN, inf beyond the bounds."""
+        gaps = np.isnan(amounts)
+        found = self.nearest(np.where(gaps, 0.0, amounts))
+        low, high = self.number_range
+        return np.where(gaps, MISSING, np.where((low <= found) & (found <= high), found, np.inf))
+
+    def nearest(self, amounts: FloatArray) -> FloatArray:
+        """Known amounts as the nearest numbers on the grid, bounds or not."""
+        return np.rint(amounts)
 
     # -- texts of a file ------------------------------------------------------------
 

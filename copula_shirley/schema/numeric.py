@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.schema.domain import MISSING, FloatArray
+from copula_shirley.schema.expressions import NUMBER
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.kind import CELLS, Kind, Rule
 from copula_shirley.schema.values import (
@@ -42,6 +43,7 @@ class Number(Kind):
     """Numbers between two bounds; each is its own number."""
 
     is_number = True
+    quantity = NUMBER
     has_magnitudes = True
     grains = tuple(10.0**-decimals for decimals in range(DECIMALS + 1))
     may_identify = True
@@ -211,14 +213,18 @@ class Continuous(Number):
     def step_size(self) -> float:
         return float(self.column.resolution or 0.0)
 
-    def round(self, numbers: FloatArray) -> FloatArray:
+    def nearest(self, amounts: FloatArray) -> FloatArray:
         if self.column.resolution is None:
-            return numbers
+            return amounts
         resolution = float(self.column.resolution)
-        steps = np.round(numbers / resolution)
+        steps = np.round(amounts / resolution)
         # 15 significant digits are exact; what is after them comes of rounding
         low, high = self.number_range
         largest = max(abs(low), abs(high), resolution)
-        rounded = np.round(steps * resolution, 14 - int(np.floor(np.log10(largest))))
-        bounded = np.clip(rounded, self.column.minimum, self.column.maximum)
+        return np.round(steps * resolution, 14 - int(np.floor(np.log10(largest))))
+
+    def round(self, numbers: FloatArray) -> FloatArray:
+        if self.column.resolution is None:
+            return numbers
+        bounded = np.clip(self.nearest(numbers), self.column.minimum, self.column.maximum)
         return np.where(np.isneginf(numbers), numbers, bounded)

@@ -29,10 +29,14 @@ from copula_shirley.schema.column import Column, LeftOut, check_name, check_rema
 from copula_shirley.schema.draft import DRAFT_NOTE, draft_column
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.json_schema import json_schema
+from copula_shirley.schema.rule_entries import rules_from, with_tables
+from copula_shirley.schema.rules import Rule, check_rules
 from copula_shirley.schema.values import INEXACT, number_of
 
 __all__ = ["Column", "LeftOut", "OnUnknown", "Schema", "check_table"]
 FORMAT = 1
+#: Of a schema file.
+ENTRIES = ("format", "file", "person", "left_out", "columns", "rules", "on_broken")
 #: Columns of a table: a vine has a pair copula for each two of them.
 MOST_COLUMNS = 10_000
 #: Rows of one person; noise for more would drown every table.
@@ -48,7 +52,9 @@ class Schema:
     ``columns`` stand in the table's order. ``person`` is the column that says whose row it is: it
     is never synthesised, and a person has at most ``max_rows`` rows. Where these are known from
     say ``person_provenance``, ``person_source`` and ``person_draft``, as in ``Column``. The table
-    may have columns that are ``left_out``, from which no model learns.
+    may have columns that are ``left_out``, from which no model learns. Every row keeps the
+    ``rules`` (``copula_shirley.schema.rules``); one that does not is refused, repaired or dropped
+    (``on_broken``).
 
     Examples
     --------
@@ -68,9 +74,12 @@ class Schema:
     person_draft: int | None = None
     #: How the texts of files are read.
     file: FileFormat = PLAIN
+    rules: tuple[Rule, ...] = ()
+    on_broken: str = "refuse"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "rules", tuple(self.rules))
         object.__setattr__(self, "left_out", tuple(self.left_out))
         if not self.columns:
             raise SchemaError("columns ([]) must describe at least one column")
@@ -93,6 +102,7 @@ class Schema:
         self._check_cells()
         self._check_person()
         self._check_file()
+        check_rules(self.rules, self.on_broken, self.names)
 
     def _check_person(self) -> None:
         person, source = self.person, self.person_provenance
@@ -339,7 +349,10 @@ class Schema:
                 left.name: {k: v for k, v in vars(left).items() if k != "name" and v is not None}
                 for left in self.left_out
             }
-        return {**entry, "columns": {column.name: column.to_dict() for column in self}}
+        entry["columns"] = {column.name: column.to_dict() for column in self}
+        if self.rules:
+            entry["rules"] = [rule.to_dict() for rule in self.rules]
+        return entry | ({} if self.on_broken == "refuse" else {"on_broken": self.on_broken})
 
     @classmethod
     def from_dict(cls, entry: Any) -> Schema:
@@ -347,15 +360,19 @@ class Schema:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("columns"), Mapping):
             raise SchemaError("a schema must be a mapping with an entry 'columns'")
         for key in entry:
-            if key not in ("format", "file", "person", "left_out", "columns"):
+            if key not in ENTRIES:
                 raise SchemaError(f"unknown schema entry ({shown(str(key))})")
         if entry.get("format", FORMAT) != FORMAT:
             raise SchemaError(f"schema format ({shown(entry['format'])}) must be {FORMAT}")
         columns = tuple(Column.from_dict(str(k), v) for k, v in entry["columns"].items())
         left = LeftOut.from_dict(entry.get("left_out"))
-        file, person = FileFormat.from_dict(entry.get("file")), entry.get("person")
+        kept: dict[str, Any] = {"rules": rules_from(entry.get("rules") or []), "left_out": left}
+        kept["file"] = FileFormat.from_dict(entry.get("file"))
+        if entry.get("on_broken") is not None:
+            kept["on_broken"] = entry["on_broken"]
+        person = entry.get("person")
         if person is None:
-            return cls(columns, left_out=left, file=file)
+            return cls(columns, **kept)
         known = {"column", "max_rows", "provenance", "source", "draft"}
         named = isinstance(person, Mapping) and isinstance(person.get("column"), str | int)
         if not named or set(person) - known:
@@ -363,7 +380,7 @@ class Schema:
             raise SchemaError(f"person ({shown(person)}) {rule}")
         about = {f"person_{k}": v for k, v in person.items() if k not in ("column", "max_rows")}
         most = person.get("max_rows", 1)
-        return cls(columns, str(person["column"]), most, left_out=left, file=file, **about)
+        return cls(columns, str(person["column"]), most, **kept, **about)
 
     def to_yaml(self) -> str:
         """The schema as YAML; a drafted one starts with a note to its reviewer."""
@@ -380,7 +397,7 @@ class Schema:
         """Read a schema from a YAML file."""
         text = read_text(path, LARGEST_YAML, SchemaError, "schema file")
         try:
-            return cls.from_yaml(text)
+            return cls.from_dict(with_tables(load_yaml(text), Path(path).parent))
         except SchemaError as error:
             raise SchemaError(f"schema file {str(path)!r}: {error}") from None
 

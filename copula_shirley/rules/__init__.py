@@ -1,0 +1,1 @@
+"""Rules between columns carried out: checks of rows, changes of coordinates, rejection."""

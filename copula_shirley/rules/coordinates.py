@@ -1,0 +1,413 @@
+"""The coordinates in which a model sees a table with rules, and the way back.
+
+``Coordinates.of`` finds them from the schema alone: a column that follows from others leaves the
+model, an order becomes a base and differences, few combinations become one column. What no change
+of coordinates keeps is kept by rejection: a drawn row that breaks a rule is drawn again, and so is
+one with a derived value beyond its bounds. Every drawn row is checked against every rule.
+
+Privacy: ``entered`` is a fixed public map of each row by itself, so neighbours stay neighbours
+(docs/private_vine.md, lemma 6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley.errors import SchemaError, SettingError
+from copula_shirley.rules.changes import Chain, Change, Derived, Joint
+from copula_shirley.rules.checks import (
+    AllowedCheck,
+    Check,
+    ComputedCheck,
+    Flags,
+    FunctionCheck,
+    ImpliesCheck,
+    OneHotCheck,
+    OrderCheck,
+    Values,
+    checks_of,
+    numbers_of,
+)
+from copula_shirley.schema.column import Column
+from copula_shirley.schema.conditions import conditions
+from copula_shirley.schema.domain import MISSING, FloatArray
+from copula_shirley.schema.schema import Schema
+
+#: Combinations of one joint column, at the most: of listed ones, and of conditions, where columns
+#: that are seen apart lose less; and combinations that are tried.
+MOST_JOINT, MOST_IMPLIED, MOST_TRIED = 200, 40, 20_000
+#: Share of drawn rows that must be kept, and rows that are drawn before it is looked at; under
+#: conditions of ``given`` fewer suffice.
+LEAST_KEPT, ENOUGH, LEAST_GIVEN = 0.02, 4_000, 2e-4
+#: Rows that are drawn at a time where most are rejected.
+MOST_AT_ONCE = 200_000
+#: Rules that a message names.
+NAMED = 5
+
+
+@dataclass(eq=False)
+class Coordinates:
+    """How rows of a schema with rules enter a model, and leave it."""
+
+    schema: Schema
+    #: The domain on which a model is fitted.
+    modelled: Schema
+    checks: list[Check] = field(default_factory=list)
+    #: In an order in which each finds what it needs.
+    changes: list[Change] = field(default_factory=list)
+    #: Checks of the rules that a change of coordinates keeps.
+    kept: list[Check] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, schema: Schema, keep: Iterable[str] = ()) -> Coordinates:
+        """The coordinates of a schema; columns of ``keep`` stay in the model."""
+        if not schema.rules:
+            return cls(schema, schema)
+        return _Finder(schema, frozenset(keep)).found()
+
+    def with_measured(self, modelled: Schema) -> Schema:
+        """The schema with the columns whose domain a fit has measured."""
+        new = {column.name: column for column in modelled}
+        return replace(self.schema, columns=tuple(new.get(c.name, c) for c in self.schema))
+
+    # -- rows of the table -------------------------------------------------------------
+
+    @cached_property
+    def ruled(self) -> dict[str, Column]:
+        """The columns that a rule is about."""
+        return {name: column for check in self.checks for name, column in check.columns.items()}
+
+    def broken(self, table: pd.DataFrame) -> list[tuple[Check, Flags]]:
+        """For each rule the rows of a validated table that break it."""
+        values = numbers_of(table, self.ruled)
+        return [(check, check.broken(values)) for check in self.checks]
+
+    def enforced(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table, of which all rows keep all rules or are repaired when they enter.
+
+        Depends on each row by itself. The error names rules, never rows or how many they are.
+        """
+        if not self.checks or self.schema.on_broken == "repair":
+            return table
+        found = self.broken(table)
+        wrong = [str(check.rule) for check, broken in found if broken.any()]
+        if not wrong:
+            return table
+        if self.schema.on_broken == "refuse":
+            raise SchemaError(
+                f"the table breaks {_listed(wrong)}; 'shirley check' shows where, or choose "
+                "on_broken: repair or drop in the schema"
+            )
+        table = table[~np.any([broken for _, broken in found], axis=0)]
+        if len(table) == 0:
+            raise SchemaError("no row of the table keeps all rules; at least one must")
+        return table
+
+    def entered(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table in the coordinates of the model."""
+        if not self.changes and self.schema.on_broken != "repair":
+            return table
+        values: Values = numbers_of(table, self.ruled)
+        columns = {}
+        if self.schema.on_broken == "repair":
+            for check in self.checks:
+                for name, numbers in check.repaired(values).items():
+                    if not np.array_equal(numbers, values[name]):
+                        values = {**values, name: numbers}
+                        columns[name] = self.ruled[name], numbers
+        for change in self.changes:
+            entered = change.enter(values)
+            columns |= {column.name: (column, entered[column.name]) for column in change.made}
+        outside = [name for name in table.columns if name not in self.schema.names]
+        made = {}
+        for name in (*self.modelled.names, *outside):
+            if name in columns:
+                column, numbers = columns[name]
+                series = column.domain.from_numbers(numbers, column.domain.private_storage)
+                made[name] = series.set_axis(table.index)
+            else:
+                made[name] = table[name]
+        return pd.DataFrame(made, index=table.index)
+
+    # -- rows of the model -------------------------------------------------------------
+
+    def left(self, numbers: Mapping[str, FloatArray]) -> tuple[dict[str, FloatArray], Flags]:
+        """Drawn rows in the coordinates of the table, and which of them keep all rules."""
+        values = {name: numbers[name] for name in self.schema.names if name in numbers}
+        for change in self.changes:
+            values |= change.leave(values, numbers)
+        good = np.ones(len(next(iter(values.values()))), dtype=bool)
+        derived = [name for change in self.changes for name in change.derived]
+        for name in derived:
+            gaps = np.isneginf(values[name])
+            good &= np.isfinite(values[name]) | (gaps & self.schema[name].missing)
+        safe = {name: np.where(good, values[name], MISSING) for name in derived}
+        return values, good & ~self._any_broken({**values, **safe})
+
+    def _any_broken(self, values: Values) -> Flags:
+        found = np.zeros(len(next(iter(values.values()))), dtype=bool)
+        for check in self.checks:
+            found = found | check.broken(values)
+        return np.asarray(found)
+
+    def drawn(
+        self,
+        draw: Callable[[int], Mapping[str, FloatArray]],
+        n: int,
+        given: Mapping[str, Any] | None = None,
+    ) -> dict[str, FloatArray]:
+        """Rows that keep all rules, and conditions of ``given``, out of those of a model.
+
+        ``draw`` gives so many rows in the coordinates of the model. How many are rejected follows
+        from the model, so it may be told.
+        """
+        parts: list[dict[str, FloatArray]] = []
+        got = tried = ruled_out = 0
+        lost = {str(check.rule): 0 for check in self.checks}
+        wanted = conditions(given or {}, self.schema)
+        while not parts or got < n:
+            rate = max((got + 1) / (tried + 2), LEAST_GIVEN) if tried else 1.0
+            size = min(math.ceil((n - got) / rate * (1.1 if tried else 1.0)), MOST_AT_ONCE)
+            values, good = self.left(draw(max(size, 100) if tried else size))
+            tried, ruled_out = tried + len(good), ruled_out + int((~good).sum())
+            if not good.all():
+                self._blame(values, good, lost)
+            for name, wish in wanted.items():
+                good = good & (wish.low <= values[name]) & (values[name] <= wish.high)
+            parts.append({name: column[good] for name, column in values.items()})
+            got += int(good.sum())
+            if tried >= ENOUGH:
+                self._check_kept(tried, ruled_out, got, n, lost)
+        return {name: np.concatenate([part[name] for part in parts])[:n] for name in parts[0]}
+
+    def _blame(self, values: Values, good: Flags, lost: dict[str, int]) -> None:
+        """Count the rejected rows by rule; one without a broken rule is beyond some bounds."""
+        bad = {name: np.where(np.isposinf(v), MISSING, v)[~good] for name, v in values.items()}
+        for check in self.checks:
+            beyond = np.zeros(int((~good).sum()), dtype=bool)
+            for name in {check.rule.names[0], *check.rule.names} if check in self.kept else ():
+                beyond |= np.isposinf(values[name])[~good]
+                beyond |= np.isneginf(bad[name]) & (not self.schema[name].missing)
+            lost[str(check.rule)] += int((beyond | check.broken(bad)).sum())
+
+    def _check_kept(
+        self, tried: int, ruled_out: int, got: int, n: int, lost: Mapping[str, int]
+    ) -> None:
+        if tried - ruled_out < LEAST_KEPT * tried:
+            worst = sorted((rule for rule in lost if lost[rule]), key=lambda rule: -lost[rule])
+            raise SettingError(
+                f"rules leave fewer than {LEAST_KEPT:.0%} of the rows that the model draws: "
+                f"{_listed(worst)}. See that they agree with each other and with the bounds and "
+                "categories of their columns; a larger epsilon may help, too"
+            )
+        if got < min(n, LEAST_GIVEN * tried):
+            raise SettingError(
+                f"given: fewer than {LEAST_GIVEN:.2%} of the rows that the model draws fulfil "
+                "these conditions; wider ones are needed"
+            )
+
+    def check_given(self, given: Mapping[str, Any]) -> None:
+        """Refuse conditions under which no row can keep a rule, before any is drawn."""
+        wanted = conditions(given, self.schema).items()
+        ranges = self.ranges | {name: (wish.low, wish.high) for name, wish in wanted}
+        for check in self.checks:
+            if not check.possible(ranges):
+                named = ", ".join(name for name in check.columns if name in given)
+                raise SettingError(f"given ({named}) contradicts the rule {str(check.rule)!r}")
+
+    @cached_property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Bounds of the columns that are never missing."""
+        return ranges_of(self.schema)
+
+    def way(self, check: Check) -> str:
+        """How a rule is kept, in words."""
+        return "change of coordinates" if check in self.kept else "rejection"
+
+
+def _listed(rules: Sequence[str]) -> str:
+    several = "the rules " if len(rules) > 1 else "the rule "
+    more = f" and {len(rules) - NAMED} more" if len(rules) > NAMED else ""
+    return several + "; ".join(map(repr, rules[:NAMED])) + more
+
+
+class _Finder:
+    """Finds the changes of coordinates for a schema with rules."""
+
+    def __init__(self, schema: Schema, keep: frozenset[str]) -> None:
+        self.schema, self.keep = schema, keep
+        self.checks = checks_of(schema)
+        self.names = list(schema.names)
+        #: The rule that derives a column, and what it is derived from.
+        self.by: dict[str, Check] = {}
+        self.needs: dict[str, tuple[str, ...]] = {}
+        self.changes: list[Change] = []
+        self.kept: list[Check] = []
+
+    def found(self) -> Coordinates:
+        self._check_domains()
+        for check in self.checks:
+            if isinstance(check, ComputedCheck | FunctionCheck):
+                self._derive(check)
+        self._check_cycles()
+        for check in self.checks:
+            if isinstance(check, OrderCheck):
+                self._chain(check)
+        self._join()
+        made = {change.derived[0]: change.made for change in self.changes}
+        derived = {name for change in self.changes for name in change.derived}
+        columns = [c for own in self.schema for c in made.get(own.name, ())]
+        columns += [c for c in self.schema if c.name not in derived]
+        place = {c.name: i for i, own in enumerate(self.schema) for c in made.get(own.name, (own,))}
+        columns.sort(key=lambda column: place[column.name])
+        modelled = replace(
+            self.schema, columns=tuple(columns), rules=(), left_out=(), on_broken="refuse"
+        )
+        return Coordinates(self.schema, modelled, self.checks, self._sorted(), self.kept)
+
+    def _check_domains(self) -> None:
+        """Refuse a rule that no row of the declared domains can keep."""
+        ranges = ranges_of(self.schema)
+        for check in self.checks:
+            if not check.possible(ranges):
+                raise check.rule.error("no row of the declared domains can keep it")
+
+    def _derive(self, check: ComputedCheck | FunctionCheck) -> None:
+        name = check.rule.column
+        if name in self.keep:
+            raise check.rule.error(
+                f"target ({name!r}) must be modelled, and the rule derives it from other columns"
+            )
+        if name in self.by:
+            raise check.rule.error(
+                f"column {name!r} is derived by {str(self.by[name].rule)!r}, too"
+            )
+        if isinstance(check, FunctionCheck) and check.rule.table is None:
+            raise check.rule.error("table: learned is not known yet")
+        self._add(Derived(check), check)
+
+    def _add(self, change: Change, check: Check) -> None:
+        self.changes.append(change)
+        self.kept.append(check)
+        self.names += [column.name for column in change.made]
+        for name in change.derived:
+            self.by[name], self.needs[name] = check, change.needs
+
+    def _ancestors(self, name: str) -> set[str]:
+        """Everything that a column is derived from, at any remove."""
+        found: set[str] = set()
+        ahead = [name]
+        while ahead:
+            new = [n for one in ahead for n in self.needs.get(one, ()) if n not in found]
+            found.update(new)
+            ahead = new
+        return found
+
+    def _check_cycles(self) -> None:
+        round_about = [name for name in self.by if name in self._ancestors(name)]
+        if round_about:
+            rules = list(dict.fromkeys(str(self.by[name].rule) for name in round_about))
+            raise SchemaError(f"columns derive each other in a cycle by {_listed(rules)}")
+
+    def _chain(self, check: OrderCheck) -> None:
+        """An order as a base and differences, as far as no other rule derives its columns."""
+        best: tuple[tuple[int, int, int], str, list[str]] | None = None
+        for i, base in enumerate(check.rule.columns):
+            before = self._ancestors(base)
+            free = [
+                name
+                for name in check.rule.columns
+                if name != base and name not in self.by and name not in self.keep
+            ]
+            free = [name for name in free if name not in before]
+            merit = (len(free), int(not check.columns[base].missing), -i)
+            if free and (best is None or merit > best[0]):
+                best = merit, base, free
+        if best is not None:
+            _, base, free = best
+            change = Chain(check, [base, *free], base, self.names)
+            self._add(change, check)
+            if len(free) < len(check.rule.columns) - 1:
+                self.kept.remove(check)
+
+    # -- joint columns -----------------------------------------------------------------
+
+    def _join(self) -> None:
+        """Listed columns of rules that leave few combinations, as one column each."""
+        groups: list[tuple[list[str], list[tuple[float, ...]], list[Check]]] = []
+        for check in self.checks:
+            if not isinstance(check, OneHotCheck | AllowedCheck | ImpliesCheck):
+                continue
+            names = check.rule.names
+            hot = isinstance(check, OneHotCheck)
+            if any(
+                name in self.by or name in self.keep or not (self.schema[name].is_listed or hot)
+                for name in names
+            ):
+                continue
+            touched = [group for group in groups if set(group[0]) & set(names)]
+            most = MOST_IMPLIED if isinstance(check, ImpliesCheck) else MOST_JOINT
+            joined = self._joined(check, touched)
+            if joined is not None and len(joined[1]) == 0:
+                raise check.rule.error("no combination of the declared values can keep it")
+            if joined is not None and (hot or len(joined[1]) <= most):
+                groups = [group for group in groups if group not in touched] + [joined]
+        for columns, combinations, checks in groups:
+            change = Joint([self.schema[n] for n in columns], combinations, self.names)
+            self._add(change, checks[0])
+            self.kept += checks[1:]
+
+    def _joined(
+        self,
+        check: Check,
+        touched: Sequence[tuple[list[str], list[tuple[float, ...]], list[Check]]],
+    ) -> tuple[list[str], list[tuple[float, ...]], list[Check]] | None:
+        """The combinations of a rule's columns and of joint columns that it touches, or None."""
+        parts = [(group[0], group[1]) for group in touched]
+        known = {name for names, _ in parts for name in names}
+        if isinstance(check, OneHotCheck) and not touched:
+            parts = [(list(check.rule.names), check.combinations)]
+        else:
+            parts += [([n], _values(self.schema[n])) for n in check.rule.names if n not in known]
+        if math.prod(len(combinations) for _, combinations in parts) > MOST_TRIED:
+            return None
+        names = [name for own, _ in parts for name in own]
+        rows = [sum(row, ()) for row in product(*(combinations for _, combinations in parts))]
+        values = dict(zip(names, np.array(rows).reshape(len(rows), len(names)).T, strict=True))
+        good = ~check.broken(values)
+        kept = [row for row, keeps in zip(rows, good, strict=True) if keeps]
+        return names, kept, [*(c for group in touched for c in group[2]), check]
+
+    def _sorted(self) -> list[Change]:
+        """Changes in an order in which each finds what it needs."""
+        derived = {name for change in self.changes for name in change.derived}
+        known = set(self.schema.names) - derived
+        ahead, found = list(self.changes), []
+        while ahead:
+            ready = [change for change in ahead if set(change.needs) <= known]
+            if not ready:
+                raise SchemaError(f"columns derive each other: {', '.join(ahead[0].derived)}")
+            found += ready
+            known |= {name for change in ready for name in change.derived}
+            ahead = [change for change in ahead if change not in ready]
+        return found
+
+
+def ranges_of(schema: Schema) -> dict[str, tuple[float, float]]:
+    """Bounds of the columns that are never missing, as numbers."""
+    return {c.name: c.domain.number_range for c in schema if not (c.missing or c.open)}
+
+
+def _values(column: Column) -> list[tuple[float, ...]]:
+    """The numbers of a column of few values, a missing one first."""
+    low, high = column.domain.number_range
+    known = [float(i) for i in range(int(low), int(high) + 1)]
+    return [(number,) for number in ([MISSING, *known] if column.missing else known)]
