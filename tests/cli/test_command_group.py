@@ -147,7 +147,6 @@ def test_an_old_command_line_still_works(place: Path) -> None:
     [
         ("import copula_shirley", {"typing", "numpy"}),
         ("from copula_shirley import PrivateVine, Schema, read_table", set()),
-        ("from copula_shirley.baselines import DPCopula, PrivBayes", {"category_encoders"}),
         ("from copula_shirley.cli import main; main.app(['--help'])", {"numpy", "pandas"}),
         ("from copula_shirley.cli import main; main.app(['draft', 'a.csv'])", set()),
     ],
@@ -160,6 +159,18 @@ def test_what_takes_long_is_not_imported(tmp_path: Path, script: str, more: set[
         [sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=tmp_path
     )
     assert done.stderr.endswith("set()\n")
+
+
+def test_baselines_fit_without_the_extra_of_the_thesis() -> None:
+    """As in an installation of the core, where these cannot be imported."""
+    script = f"""
+import sys
+sys.modules |= dict.fromkeys({commands.EXTRAS["thesis"]})
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from tables import fitted
+assert [len(fitted(n).sample(3)) for n in ("privbayes", "dp-histogram")] == [3, 3]
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_every_public_name_is_there() -> None:
