@@ -30,6 +30,8 @@ from copula_shirley.privacy.budget import (
     histogram_sensitivity,
 )
 from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.privacy.noise import LARGEST_SCALE
+from copula_shirley.private_vine.allocation import SHARES
 from copula_shirley.private_vine.domain import (
     DELTA_SHARE,
     SHARE,
@@ -144,6 +146,7 @@ class PrivateVine(Generator):
         Budget(1.0, self.delta)  # refuses what is no delta
         if 0 < self.delta < LEAST_DELTA:
             raise SettingError(f"delta ({self.delta!r}) must be 0 or in [{LEAST_DELTA:g}, 1)")
+        self._check_noise(schema)
         trees = self.truncation
         if trees not in ("auto", None) and (type(trees) is not int or trees < 1):
             raise SettingError(
@@ -159,6 +162,17 @@ class PrivateVine(Generator):
                 raise SettingError(
                     f"target ({target!r}) must have at most {MOST_CLASSES} cells, it has {size}"
                 )
+
+    def _check_noise(self, schema: Schema) -> None:
+        """Refuse noise that cannot be drawn, before a stage that needs it has spent anything."""
+        # more than any stage needs for as many tables as there are columns
+        scale = self._noise(schema).scale(SHARES.size / 2, len(schema))
+        if scale > LARGEST_SCALE:
+            raise SettingError(
+                f"epsilon ({self.epsilon!r}) is too small for these columns ({len(schema):,}) and "
+                f"rows of a person ({self._rows_per_unit(schema):,}): noise of scale {scale:.3g} "
+                f"would be needed, and {LARGEST_SCALE:.3g} is the largest"
+            )
 
     def _to_buy(self, schema: Schema) -> tuple[str, ...]:
         if self.domain != "measured":

@@ -139,7 +139,8 @@ class Intervals:
 
 def _after(points: FloatArray, step: float) -> FloatArray:
     """The next point of a grid, or the next number without one."""
-    return np.asarray(points + 1 if step else np.nextafter(points, np.inf))
+    following = np.nextafter(points, np.inf)  # beyond 2**53 numbers lie farther apart than points
+    return np.asarray(np.maximum(points + 1, following) if step else following)
 
 
 def _octaves(column: Column, first: float, last: float) -> FloatArray:
@@ -162,11 +163,11 @@ def _ends(cells: Cells, step: float) -> tuple[FloatArray, FloatArray]:
         low, high = first, np.append(first[1:], 0.0)
         high[-1] = np.nextafter(last[-1], np.inf)
     elif cells.step:  # whole numbers, both ends included
-        low, high = first, last + 1
+        low, high = first, _after(last, step)
     else:
         low, high = np.ceil(first / step - 1e-6), np.ceil(last / step - 1e-6)
         high = np.where(first == last, np.rint(first / step) + 1, high)
-        high[-1] = np.floor(last[-1] / step + 1e-6) + 1
+        high[-1] = _after(np.floor(last[-1] / step + 1e-6), step)
         # a value with a cell of its own is not in the next one
         low[1:] = np.where(known[:-1], np.maximum(low[1:], high[:-1]), low[1:])
         high = np.maximum(high, low + 1)

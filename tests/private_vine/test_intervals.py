@@ -48,6 +48,16 @@ def test_dates_keep_their_declared_cells() -> None:
     assert len(Intervals.of(own)) == own.domain.cells().size
 
 
+def test_points_that_doubles_do_not_tell_apart_are_found() -> None:
+    """A sample under a condition on a number beyond 2**53 steps had no cell to come from."""
+    cents = Column("x", "continuous", minimum=-1e15, maximum=1e15, resolution=0.01)
+    largest = Column("x", "integer", minimum=0, maximum=2**53)
+    for column, value in ((cents, -217328050813990.0), (cents, 1e15), (largest, 2.0**53)):
+        own = Intervals.of(column)
+        _, left = own.between(value, value)
+        assert np.flatnonzero(left).tolist() == own.index(np.array([value])).tolist()
+
+
 def test_cut_by_hand() -> None:
     own = Intervals.of(money())
     rows = np.where(own.low == 1024, 100.0, 3.0)

@@ -62,6 +62,14 @@ def test_a_bad_setting_is_named_before_a_row_is_touched(setting: str, value: Any
     assert setting in str(error.value) and repr(value) in str(error.value)
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+def test_noise_that_cannot_be_drawn_is_refused_before_a_row_is_touched(delta: float) -> None:
+    """Such a fit spent its first query and then stopped."""
+    schema = Schema(PUBLIC.columns, "who", 10**6)
+    with pytest.raises(SettingError, match="too small for these columns"):
+        PrivateVine(1e-5, delta).fit(Untouchable(), schema)
+
+
 # -- odd tables ---------------------------------------------------------------------
 
 
