@@ -120,7 +120,7 @@ class PrivBayes(Baseline):
         """The number of rows, the network, then the tables; all else is post-processing."""
         left = yield from self._ask_size()
         tables_share = left * (1 - self.network_share)
-        reach, most_cells = self._score_reach(ledger), self._most_cells(tables_share)
+        reach = self._score_reach(ledger)
         names = list(self._grid.sizes)
         first = names[int(rng.integers(len(names)))]
         network: list[Candidate] = [(first, ())]
@@ -131,7 +131,7 @@ class PrivBayes(Baseline):
                 (child, parents)
                 for child in names
                 if child not in chosen
-                for parents in self._parent_sets(child, chosen, most_cells)
+                for parents in self._parent_sets(child, chosen, tables_share)
             ]
             scores = Scores(tuple(candidates), self._grid.sizes, self.score, reach)
             share = left * self.network_share / (len(names) - 1)
@@ -151,19 +151,20 @@ class PrivBayes(Baseline):
             return score_sensitivity(self.score, "replace-one", self._public_rows)
         return score_sensitivity(self.score, "add-remove") * ledger.sensitivity().l1
 
-    def _parent_sets(self, child: str, chosen: list[str], most: float) -> list[tuple[str, ...]]:
-        """Parent sets to consider: public, as they depend on sizes and on the choices so far."""
+    def _parent_sets(
+        self, child: str, chosen: list[str], tables_share: float
+    ) -> list[tuple[str, ...]]:
+        """Parent sets to consider: public, as they depend on sizes and on the choices so far.
+
+        A theta-useful table has at most n * epsilon2 / (2 * d * theta) cells (paper, 4.3).
+        """
         if self.degree is not None:
             return list(combinations(chosen, min(self.degree, len(chosen))))
-        return _maximal_sets(child, chosen, self._grid.sizes, most)
-
-    def _most_cells(self, tables_share: float) -> float:
-        """Largest theta-useful table: n * epsilon2 / (2 * d * theta) cells (paper, 4.3)."""
-        if self.epsilon is None:
-            return float(MOST_CELLS)
-        epsilon = self.epsilon * tables_share
-        useful = self._public_rows * epsilon / (2 * len(self._grid.sizes) * self.theta)
-        return min(float(MOST_CELLS), useful)
+        most, sizes = float(MOST_CELLS), self._grid.sizes
+        if self.epsilon is not None:
+            epsilon = self.epsilon * tables_share
+            most = min(most, self._public_rows * epsilon / (2 * len(sizes) * self.theta))
+        return _maximal_sets(child, chosen, sizes, most)
 
     def _measure(self, network: list[Candidate], share: float) -> Queries[list[Joint]]:
         """Noisy counts of each child with its parents.

@@ -98,15 +98,11 @@ class DPCopula(MarginBaseline):
         self._margins, sizes = {}, self._grid.sizes
         each = left * self.margin_share / len(sizes)
         for name, size in sizes.items():
+            asked: Queries[Any] = self._ask_cells("histogram", (name,), each)
             smooth = self.margins == "efpa" and self.epsilon and size >= SHORTEST_EFPA
             if smooth and not self._grid.columns[name].nominal:
-                self._margins[name] = self._margin(
-                    (yield from self._ask_smooth(name, each, ledger))
-                )
-            else:
-                self._margins[name] = self._margin(
-                    (yield from self._ask_cells("histogram", (name,), each))
-                )
+                asked = self._ask_smooth(name, each, ledger)
+            self._margins[name] = self._margin((yield from asked))
         progress("correlations", 0.4)
         if len(sizes) < 2:
             return np.empty(0)

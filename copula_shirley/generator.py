@@ -33,7 +33,6 @@ from copula_shirley.errors import (
     SettingError,
 )
 from copula_shirley.files import model_file as artefact
-from copula_shirley.files.digest import check_digest
 from copula_shirley.fitted import Fitted, Progress, generator_of, silent
 from copula_shirley.measure.curator import Curator
 from copula_shirley.privacy.card import Card
@@ -71,10 +70,6 @@ class Admitted:
     table: pd.DataFrame
     schema: Schema
     on_unknown: Any
-
-    def is_for(self, schema: Schema, on_unknown: Any) -> bool:
-        """Whether the table was validated for such a fit."""
-        return (self.schema, self.on_unknown) == (schema, on_unknown)
 
 
 class Generator(Fitted):
@@ -288,10 +283,10 @@ class Generator(Fitted):
             raise SettingError(f"schema ({type(schema).__name__}) must be a Schema or None")
         self.check_settings(schema)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
-        table = schema.without_left_out(whole)
-        if not isinstance(given, Admitted) or not given.is_for(schema, self.on_unknown):
-            table = self._validated(table, schema)
-        coordinates = self.coordinates(schema)
+        fits = (schema, self.on_unknown)  # validated for such a fit before
+        if not isinstance(given, Admitted) or (given.schema, given.on_unknown) != fits:
+            given = self.admit(whole, schema)
+        table, coordinates = schema.without_left_out(given.table), self.coordinates(schema)
         rows, modelled, ledger = self._enter(
             coordinates.entered(table), coordinates.modelled, fit_rng
         )
@@ -319,18 +314,11 @@ class Generator(Fitted):
         ``fit`` takes it in place of the table. It is a copy: what becomes of the caller's table
         changes nothing.
         """
-        found = self._validated(table, schema, show_values=show_values)
-        return Admitted(found.copy() if found is table else found, schema, self.on_unknown)
-
-    def _validated(
-        self, table: pd.DataFrame, schema: Schema, *, show_values: bool = False
-    ) -> pd.DataFrame:
-        bought = self._to_buy(schema)
+        bought, how = self._to_buy(schema), self.on_unknown
         names = [name for name in schema.names if name not in bought]
-        found = schema.validate(
-            table, on_unknown=self.on_unknown, show_values=show_values, names=names
-        )
-        return self.coordinates(schema).enforced(found)
+        found = schema.validate(table, on_unknown=how, show_values=show_values, names=names)
+        found = self.coordinates(schema).enforced(found)
+        return Admitted(found.copy() if found is table else found, schema, how)
 
     def _state_domain(self, ledger: Ledger, schema: Schema) -> None:
         """Tell the ledger where the domain comes from, and record what was drafted from rows."""
@@ -373,9 +361,7 @@ class Generator(Fitted):
 
 def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:
     """Read a fitted model that ``save`` wrote; of ``kind``, where no entry point names it."""
-    header, arrays = artefact.read(path)
-    check_digest(path)
-    return restored(path, header, arrays, kind)
+    return restored(path, *artefact.read(path), kind)
 
 
 def restored(

@@ -15,8 +15,6 @@ import hashlib
 import os
 from pathlib import Path
 
-from copula_shirley.errors import ArtefactError
-
 PREFIX = b"sha256:"
 DIGITS = 64
 #: Placeholder of the comment until the digest is known.
@@ -40,14 +38,6 @@ def digest_fits(path: str | Path) -> bool:
         file.seek(max(size - len(BLANK), 0))
         end = file.read()
     return end.startswith(PREFIX) and end[-DIGITS:] == _digest(path, size - DIGITS).encode()
-
-
-def check_digest(path: str | Path) -> None:
-    """Refuse a file that was changed after it was saved."""
-    if not digest_fits(path):
-        raise ArtefactError(
-            f"{str(path)!r} was changed or truncated after it was saved: its digest does not fit"
-        )
 
 
 def file_sha256(path: str | Path) -> str:

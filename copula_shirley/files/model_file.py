@@ -18,7 +18,7 @@ import numpy as np
 from copula_shirley.errors import ArtefactError
 from copula_shirley.files.archive import pack, parse_array, unpack
 from copula_shirley.files.atomic import atomic_path
-from copula_shirley.files.digest import BLANK, write_digest
+from copula_shirley.files.digest import BLANK, digest_fits, write_digest
 from copula_shirley.files.plain_json import parse_json
 
 FORMAT = 1
@@ -74,4 +74,6 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         }
     except ValueError:
         raise ArtefactError(f"{where} is damaged: an array cannot be read") from None
+    if not digest_fits(path):
+        raise ArtefactError(f"{where} was changed after it was saved: its digest does not fit")
     return header, arrays

@@ -396,19 +396,19 @@ class ReleaseLedger:
         }
 
 
+@dataclass(eq=False)
 class Reservation:
     """What is reserved for one fit; ``cost`` says how much."""
 
-    def __init__(
-        self, ledger: ReleaseLedger, number: int, cost: Cost, generator: Generator, schema: Schema
-    ) -> None:
-        self.cost = cost
-        self._ledger = ledger
-        self._number = number
-        self._generator = generator
-        self._schema = schema
-        self._begun = False
-        generator.release_ledger = str(ledger.path)
+    _ledger: ReleaseLedger
+    _number: int
+    cost: Cost
+    _generator: Generator
+    _schema: Schema
+    _begun: bool = False
+
+    def __post_init__(self) -> None:
+        self._generator.release_ledger = str(self._ledger.path)
 
     def __enter__(self) -> Self:
         self._token = RESERVING.set(str(self._ledger.path))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -218,9 +219,7 @@ def _different(said: Any, true: Any, place: str) -> list[str]:
 
 def _verify_model(path: Path, verdict: Verdict) -> Card | None:
     """Check a model file; its card, if there is one and a model can be made of the file."""
-    if not digest_fits(path):
-        if not zipfile.is_zipfile(path):  # or cut off: nothing can be read of it
-            artefact.read(path)
+    if zipfile.is_zipfile(path) and not digest_fits(path):  # what is cut off cannot be read
         verdict.note("", ["the file was changed after it was saved: its digest does not fit"])
         return None
     header, arrays = artefact.read(path)
@@ -240,9 +239,9 @@ def _verify_model(path: Path, verdict: Verdict) -> Card | None:
     card = Card.from_dict(header["card"])
     true, kept = model.contents({})
     said = {name: header[name] for name in header if name not in ("format", "copula-shirley")}
-    wrong = _different({**said, "card": {}}, true, "file")
-    verdict.note("settings, schema and answers make the ledger of the file", wrong)
-    verdict.note("every array is that of the model", _other_arrays(arrays, kept))
+    said, true = {**said, "card": {}, **_digests(arrays)}, {**true, **_digests(kept)}
+    wrong = _different(said, true, "file")
+    verdict.note("settings, schema and answers make ledger, model and arrays of the file", wrong)
     _verify_noise(again, verdict)
     verdict.note("the card is that of the model", card.unlike(model.new_card())[:MOST_TOLD])
     return card
@@ -277,16 +276,12 @@ def _loose_bytes(path: Path) -> list[str]:
     return [] if whole else ["the file holds bytes that belong to no member"]
 
 
-def _other_arrays(said: dict[str, np.ndarray], true: dict[str, np.ndarray]) -> list[str]:
-    """Arrays of a file that are not those of the model that is made from it."""
-    found = [f"member {name!r} is no part of the model" for name in said if name not in true]
-    found += [f"member {name!r} is missing" for name in true if name not in said]
-    for name in said.keys() & true.keys():
-        one, other = said[name], true[name]
-        same = one.dtype == other.dtype and one.shape == other.shape
-        if not same or one.tobytes() != other.tobytes():
-            found.append(f"member {name!r} is not what the model makes of it")
-    return sorted(found)
+def _digests(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Arrays in a form that can be compared: dtype, shape, digest of the bytes."""
+    return {
+        f"{name}.npy": [str(array.dtype), list(array.shape), sha256(array.tobytes()).hexdigest()]
+        for name, array in arrays.items()
+    }
 
 
 # -- cards beside a file ---------------------------------------------------------------

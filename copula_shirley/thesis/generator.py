@@ -46,20 +46,9 @@ from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import Cells, FloatArray
 from copula_shirley.schema.schema import OnUnknown, Schema
 from copula_shirley.settings import check_choices, check_positive_whole, check_share
-from copula_shirley.thesis import encoders
-from copula_shirley.thesis.encoders import Coding
+from copula_shirley.thesis import encoders, vine
 from copula_shirley.thesis.histograms import Atoms, ThesisCalibration, check_noise, split_rows
 from copula_shirley.thesis.margins import Margin, from_uniforms, pseudo_observations, to_mass
-from copula_shirley.thesis.vine import (
-    Criterion,
-    TreeCriterion,
-    Truncation,
-    family_set,
-    fit_vine,
-    sample_vine,
-    vine_from_json,
-    vine_to_json,
-)
 
 ENCODER_ROWS, HISTOGRAM_ROWS, COPULA_ROWS = "encoder rows", "histogram rows", "copula rows"
 #: Rounds in which one-hot rows without a category are drawn anew.
@@ -69,7 +58,7 @@ MOST_REDRAWS = 100
 class _State(msgspec.Struct):
     """What a fit learned, but for the arrays of the margins."""
 
-    codings: dict[str, Coding]
+    codings: dict[str, encoders.Coding]
     #: Positions of the encoded columns that vary.
     in_vine: list[int]
     vine: str | None
@@ -111,14 +100,14 @@ class CopulaShirley(Generator):
     #: Share of all rows that is set aside for a supervised encoder.
     encoder_share: float = 0.2
     #: Number of trees; "auto": chosen by mBICV; None: all.
-    truncation: Truncation = 2
+    truncation: vine.Truncation = 2
     #: "thesis": epsilon for every column, bins from the data. "honest": epsilon divided by the
     #: columns, bins from the schema, and a person with several rows is protected as one.
     accounting: Literal["thesis", "honest"] = "thesis"
     #: A set of families ("all", "parametric", ...), or their names.
     families: str | Sequence[str] = "all"
-    criterion: Criterion = "aic"
-    tree_criterion: TreeCriterion = "rho"
+    criterion: vine.Criterion = "aic"
+    tree_criterion: vine.TreeCriterion = "rho"
     threads: int | None = None
     #: Tell the vine which columns are discrete; the thesis does not.
     discrete: bool = False
@@ -139,7 +128,7 @@ class CopulaShirley(Generator):
         check_share("split", self.split)
         check_share("encoder_share", self.encoder_share)
         check_noise(self.mechanism, self.epsilon, self.delta, len(schema), shared=self._honest)
-        family_set(self.families)
+        vine.family_set(self.families)
         if self.threads is not None:
             check_positive_whole("threads", self.threads)
         if self.truncation not in (None, "auto"):
@@ -189,6 +178,8 @@ class CopulaShirley(Generator):
         progress("histograms", 0.1)
         part = COPULA_ROWS if self.epsilon is None else HISTOGRAM_ROWS
         numbers = self._snapped(rows.take(parts[part]))
+        if not (self._honest or len(parts[part])):
+            raise SettingError(f"split ({self.split!r}) left no histogram rows of so small a table")
         cost = self._budget(1, shared_by=len(schema) if self._honest else 1)
         curator = self.curator_class(
             MemoryRows(schema, numbers, codes={}),
@@ -197,10 +188,12 @@ class CopulaShirley(Generator):
             ThesisCalibration(cost, ledger.sensitivity(), self.mechanism),
             part=part,
         )
-        self._margins = {
-            name: self._fit_margins(name, self._bins(name, values, ledger, part), curator)
-            for name, values in numbers.items()
-        }
+        self._margins = {}
+        for name, values in numbers.items():
+            if not self._honest:
+                ledger.record_unprotected("bins", name, Reason.DISTINCT_VALUES, part)
+            atoms = self._cells[name].first if self._honest else np.unique(values)
+            self._margins[name] = self._fit_margins(name, atoms, curator)
         progress("pseudo-observations", 0.15)
         copula_rows = self._snapped(rows.take(parts[COPULA_ROWS]))
         self._vine, self._in_vine = self._fit_vine(schema, copula_rows, ledger, progress)
@@ -250,17 +243,6 @@ class CopulaShirley(Generator):
         (noisy,) = curator.answer(query).values  # noqa: PD011  (no table of pandas)
         return self._codings[name].margins(atoms, to_mass(noisy.astype(float)))
 
-    def _bins(self, name: str, values: FloatArray, ledger: Ledger, part: str) -> FloatArray:
-        """The declared cells, or by the thesis' accounting the distinct values."""
-        if self._honest:
-            return self._cells[name].first
-        ledger.record_unprotected("bins", name, Reason.DISTINCT_VALUES, part)
-        if not len(values):
-            raise SettingError(
-                f"split ({self.split!r}) left no histogram rows; the table is too small"
-            )
-        return np.unique(values)
-
     def _fit_vine(
         self, schema: Schema, numbers: dict[str, FloatArray], ledger: Ledger, progress: Progress
     ) -> tuple[pv.Vinecop | None, list[int]]:
@@ -276,7 +258,7 @@ class CopulaShirley(Generator):
         if not varies:
             return None, varies
         columns = [schema[name] for name, c in self._codings.items() for _ in range(c.width)]
-        vine = fit_vine(
+        found = vine.fit_vine(
             pseudo[:, varies],
             families=self.families,
             criterion=self.criterion,
@@ -287,7 +269,7 @@ class CopulaShirley(Generator):
             discrete=[self.discrete and bool(columns[j].domain.is_discrete) for j in varies],
             progress=lambda stage, share: progress(stage, 0.2 + 0.8 * share),
         )
-        return vine, varies
+        return found, varies
 
     def _all_margins(self) -> list[Margin]:
         return [margin for margins in self._margins.values() for margin in margins]
@@ -316,7 +298,7 @@ class CopulaShirley(Generator):
         margins = self._all_margins()
         uniforms = rng.random((n, len(margins)))
         if self._vine is not None:
-            uniforms[:, self._in_vine] = sample_vine(self._vine, n, rng, self.threads)
+            uniforms[:, self._in_vine] = vine.sample_vine(self._vine, n, rng, self.threads)
         encoded = from_uniforms(uniforms, margins)
         ends = np.cumsum([coding.width for coding in self._codings.values()])
         parts = np.split(encoded, ends[:-1], axis=1)
@@ -358,8 +340,8 @@ class CopulaShirley(Generator):
         for j, margin in enumerate(self._all_margins()):
             arrays[f"atoms_{j}"] = margin.atoms
             arrays[f"cumulative_{j}"] = margin.cumulative
-        vine = None if self._vine is None else vine_to_json(self._vine)
-        return msgspec.to_builtins(_State(self._codings, self._in_vine, vine)), arrays
+        text = None if self._vine is None else vine.vine_to_json(self._vine)
+        return msgspec.to_builtins(_State(self._codings, self._in_vine, text)), arrays
 
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         known = msgspec.convert(state, _State)
@@ -375,7 +357,7 @@ class CopulaShirley(Generator):
             if not coding.fits(self.schema_[name], self._margins[name]):
                 raise ArtefactError(f"the coding of {name!r} does not fit the column")
             j += coding.width
-        self._vine = None if known.vine is None else vine_from_json(known.vine)
+        self._vine = None if known.vine is None else vine.vine_from_json(known.vine)
         dimension = len(self._in_vine) if self._vine is None else self._vine.dim
         if not len(self._in_vine) == len(set(self._in_vine) & set(range(j))) == dimension:
             raise ArtefactError("its vine must be about its columns")

@@ -7,7 +7,7 @@ import pytest
 from commands import run
 from tables import JOBS, PEOPLE, jobs, people
 
-from copula_shirley import Budget, BudgetError, SettingError, load
+from copula_shirley import Budget, SettingError
 from copula_shirley.baselines import Real, Uniform
 from copula_shirley.generator import find_generator
 from copula_shirley.publish.releases import ReleaseLedger
@@ -27,15 +27,12 @@ def test_real_draws_the_rows_and_never_leaves_the_process(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
-def test_uniform_looks_at_nothing_but_the_schema(tmp_path: Path) -> None:
+def test_uniform_looks_at_nothing_but_the_schema() -> None:
     model, other = (Uniform(random_state=0).fit(people(n), PEOPLE) for n in (400, 3))
     pd.testing.assert_frame_equal(model.sample(50), other.sample(50))
     assert model.n_rows_ == other.n_rows_
     assert model.ledger_.proved is not None and model.ledger_.proved.epsilon == 0
     PEOPLE.validate(model.sample(200))
-    model.save(tmp_path / "model")
-    drawn = [m.sample(9, random_state=1) for m in (model, load(tmp_path / "model"))]
-    pd.testing.assert_frame_equal(*drawn)
 
 
 @pytest.mark.parametrize("name", ["dp-histogram", "dp-copula", "privbayes"])
@@ -46,5 +43,3 @@ def test_baselines_without_a_seed_may_be_released(name: str, tmp_path: Path) -> 
         reservation.fit(jobs())
     assert model.ledger_.noise is not None and model.ledger_.noise.for_release
     assert ReleaseLedger.open(tmp_path / "r.json").total.epsilon == pytest.approx(1.0)
-    with pytest.raises(BudgetError, match="seed"):
-        ledger.reserve(find_generator(name)(epsilon=1e-3, random_state=0), JOBS)

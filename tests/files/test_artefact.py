@@ -32,22 +32,14 @@ def saved(path: Path, table: pd.DataFrame, schema: Schema, **settings: object) -
     return model
 
 
-def test_a_loaded_model_is_the_model(
+def test_a_saved_model_holds_no_seed_and_no_likelihood_of_the_rows(
     people: pd.DataFrame, people_schema: Schema, tmp_path: Path
 ) -> None:
-    model = saved(tmp_path / "m", people, people_schema, random_state=0)
-    again = load(tmp_path / "m")
-    drawn = again.sample(50, random_state=4)
-    pd.testing.assert_frame_equal(drawn, model.sample(50, random_state=4))
-    assert again.ledger_.to_dict() == model.ledger_.to_dict()
-    assert again.schema_ == people_schema and len(again.sample()) == len(people)
-    again.save(tmp_path / "copy")
-    assert (tmp_path / "copy").read_bytes() == (tmp_path / "m").read_bytes()
+    saved(tmp_path / "m", people, people_schema, random_state=0)
     header = json.loads(members(tmp_path / "m")[0])
     assert header["format"] == 1 and header["generator"] == "copula-shirley"
     assert "random_state" not in header["settings"]
     assert "not for release" in header["ledger"]["randomness"]
-    # no exact likelihood of the rows either
     vine = json.loads(header["model"]["vine"])
     pairs = [pair for tree in vine["pair copulas"].values() for pair in tree.values()]
     assert vine["loglik"] == 0 and all(pair["ll"] == 0 and pair["nobs"] == 0 for pair in pairs)
