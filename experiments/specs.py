@@ -106,7 +106,7 @@ class Run:
     def id(self) -> str:
         """A name that follows from the spec: readable, then a hash of all of it."""
         text = json.dumps(self.to_dict(), sort_keys=True)
-        words = (self.dataset, self.generator, self.variant, f"e{self.epsilon_text}")
+        words = (self.dataset, self.generator, self.variant, f"e{epsilon_text(self.epsilon)}")
         where = "-".join([*filter(None, words), f"f{self.fold}", f"s{self.seed}"])
         readable = re.sub(r"[^a-z0-9.]+", "-", where.lower())[:80].strip("-.")
         return f"{readable}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
@@ -116,12 +116,13 @@ class Run:
         """Generator and variant."""
         return f"{self.generator} {self.variant}".strip()
 
-    @property
-    def epsilon_text(self) -> str:
-        return "off" if self.epsilon is None else f"{self.epsilon:g}"
-
     def __str__(self) -> str:
-        words = (self.dataset, self.name, f"epsilon {self.epsilon_text}", f"fold {self.fold}")
+        words = (
+            self.dataset,
+            self.name,
+            f"epsilon {epsilon_text(self.epsilon)}",
+            f"fold {self.fold}",
+        )
         return " · ".join([*words, *([f"seed {self.seed}"] if self.seed else [])])
 
     def rng(self, purpose: str) -> np.random.Generator:
@@ -136,6 +137,17 @@ class Run:
         axes = {"rows": data, "folds": data, "score": score}.get(purpose, own)
         key = json.dumps([purpose, axes], sort_keys=True)
         return np.random.default_rng(list(hashlib.sha256(key.encode()).digest()))
+
+
+def epsilon_text(epsilon: float | None) -> str:
+    """Epsilon as people write it; none, infinite or not a number is a fit without noise.
+
+    Examples
+    --------
+    >>> epsilon_text(None), epsilon_text(0.1), epsilon_text(8.0)
+    ('off', '0.1', '8')
+    """
+    return "off" if epsilon is None or not isfinite(epsilon) else f"{epsilon:g}"
 
 
 def frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

@@ -13,6 +13,7 @@ from rich.table import Column, Table
 
 from copula_shirley.cli.terminal import messages, print_table
 from copula_shirley.experiments.report.lines import lines_of
+from copula_shirley.experiments.report.words import heading
 from copula_shirley.experiments.run.runner import all_skipped
 from copula_shirley.experiments.run.store import Row, figures_of
 from copula_shirley.experiments.specs import Run
@@ -23,18 +24,11 @@ FULL_WIDTH = 300
 NAMED = 2
 STYLES = {"done": "green", "skipped": "yellow", "failed": "red", "timeout": "red"}
 
-#: What the leaderboard shows, and its headings.
-SHOWN = {
-    "ks": "KS",
-    "spearman_drift": "drift",
-    "tvd2": "tvd2",
-    "tvd3": "tvd3",
-    "mcc_binary": "MCC",
-    "mcc_multiclass": "MCC multi",
-    "rmse": "RMSE",
-    "membership_hamming_all": "attack, all",
-    "fit_seconds": "fit s",
-}
+#: What the leaderboard shows.
+SHOWN = (
+    *("ks", "spearman_drift", "tvd2", "tvd3", "mcc_binary", "mcc_multiclass", "rmse"),
+    *("membership_hamming_all", "fit_seconds"),
+)
 
 
 class Display:
@@ -71,7 +65,7 @@ def summary(row: Row) -> str:
     if row["status"] != "done":
         return str(row["reason"]).splitlines()[0]
     found = figures_of(row)
-    scores = [f"{SHOWN[name]} {found[name]:.3g}" for name in SHOWN if name in row["figures"]]
+    scores = [f"{heading(name)} {found[name]:.3g}" for name in SHOWN if name in row["figures"]]
     return f"{found['total_seconds']:.1f} s, {', '.join(scores)}"
 
 
@@ -118,7 +112,7 @@ def print_leaderboard(rows: Sequence[Row], console: Console) -> None:
         own = [line for line in lines if line.dataset == dataset]
         shown = [name for name in SHOWN if any(name in line.figures for line in own)]
         heads = [Column(head, no_wrap=True) for head in ("generator", "epsilon", "proved")]
-        heads += [Column(SHOWN[name], no_wrap=True, justify="right") for name in shown]
+        heads += [Column(heading(name), no_wrap=True, justify="right") for name in shown]
         table = Table(*heads, title=escape(dataset))
         for line in own:
             proved = line.privacy.get("proved", line.rows[0]["status"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isfinite
 from pathlib import Path
 
 import msgspec
@@ -67,17 +66,6 @@ def in_order(names: Iterable[str], known: Iterable[str]) -> list[str]:
     """Distinct names in the order of the chapter, unknown ones last."""
     places = {name: i for i, name in enumerate(known)}
     return sorted(dict.fromkeys(names), key=lambda name: places.get(name, len(places)))
-
-
-def epsilon_text(epsilon: float | None) -> str:
-    """Epsilon as people write it; none, infinite or not a number is a fit without noise.
-
-    Examples
-    --------
-    >>> epsilon_text(None), epsilon_text(0.1), epsilon_text(8.0)
-    ('off', '0.1', '8')
-    """
-    return "off" if epsilon is None or not isfinite(epsilon) else f"{epsilon:g}"
 
 
 def shown(generator: str) -> str:

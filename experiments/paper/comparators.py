@@ -16,9 +16,10 @@ import msgspec
 import pandas as pd
 
 from copula_shirley.experiments.estimates import FEWEST_FOLDS, Estimate, estimate
-from copula_shirley.experiments.paper.chapter import CHAPTER, SHIRLEY, STRONG_ATTACK, epsilon_text
+from copula_shirley.experiments.paper.chapter import CHAPTER, SHIRLEY, STRONG_ATTACK
 from copula_shirley.experiments.paper.coefficients import PAIRS
 from copula_shirley.experiments.paper.scores import Scores, by_fold
+from copula_shirley.experiments.specs import epsilon_text
 
 Answer = Literal["holds", "fails", "open"]
 Needs = Literal["all", "most", "one"]

@@ -18,13 +18,13 @@ from copula_shirley.experiments.paper.chapter import (
     SHIRLEY,
     VINE,
     Look,
-    epsilon_text,
     in_order,
     shown,
     title_of,
 )
 from copula_shirley.experiments.paper.coefficients import NAMES, SHOWN_ROWS
 from copula_shirley.experiments.paper.scores import Scores
+from copula_shirley.experiments.specs import epsilon_text
 
 #: Other generators than the paper's get these, in order.
 OTHER_COLOURS = ("#E69F00", "#56B4E9", "#F0E442")

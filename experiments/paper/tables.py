@@ -15,12 +15,12 @@ from copula_shirley.experiments.paper.chapter import (
     REAL,
     REFERENCE,
     STRONG_ATTACK,
-    epsilon_text,
     shown,
     title_of,
 )
 from copula_shirley.experiments.paper.coefficients import PAIRS, PREFIX, reference
 from copula_shirley.experiments.paper.scores import Scores
+from copula_shirley.experiments.specs import epsilon_text
 
 
 def table_5_1(scores: Scores) -> pd.DataFrame:

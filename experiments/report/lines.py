@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 from copula_shirley.experiments.estimates import Estimate, estimate
 from copula_shirley.experiments.report.words import Measure, Promise
 from copula_shirley.experiments.run.store import Row, figures_of
+from copula_shirley.experiments.specs import epsilon_text
 
 #: Generators that nobody competes with: the ceiling and the floor.
 REFERENCES = ("real", "uniform")
@@ -83,7 +84,7 @@ class Line:
 
     @property
     def epsilon_text(self) -> str:
-        return "off" if self.epsilon is None else f"{self.epsilon:g}"
+        return epsilon_text(self.epsilon)
 
     @property
     def at(self) -> str:

@@ -35,6 +35,11 @@ KNOWN = msgspec.yaml.decode(
 )
 
 
+def heading(name: str) -> str:
+    """A short heading of a figure."""
+    return KNOWN[name][0] if name in KNOWN else name.replace("_", " ")
+
+
 @dataclass(frozen=True)
 class Measure:
     """A metric as it stands in a report."""
@@ -65,10 +70,10 @@ def measures_of(rows: Iterable[Row]) -> dict[str, Measure]:
     for row in rows:
         for name, figure in row.get("figures", {}).items():
             if name not in found:
-                label, about = KNOWN.get(name, (name.replace("_", " "), ""))
+                about = KNOWN.get(name, ("", ""))[1]
                 better = figure["better"] if figure["better"] in DIRECTIONS else "none"
                 low, high = figure.get("bounds") or (None, None)
-                found[name] = Measure(name, label, about, better, (low, high))
+                found[name] = Measure(name, heading(name), about, better, (low, high))
     return found
 
 

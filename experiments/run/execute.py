@@ -34,11 +34,11 @@ from copula_shirley.experiments.datasets import DatasetError, load_dataset
 from copula_shirley.experiments.folds import Fold, fold_of
 from copula_shirley.experiments.run.candidates import code_of, synthesize
 from copula_shirley.experiments.run.stage import Stage
+from copula_shirley.experiments.run.store import Row
 from copula_shirley.experiments.run.synthesis import Skip
 from copula_shirley.experiments.specs import Run
 from copula_shirley.schema.schema import Schema
 
-Row = dict[str, Any]
 #: Parts of a metric's breakdown that are written; triples of columns are too many.
 KEPT = ("columns", "pairs", "classes", "interval", "note", "target", "model", "guessing the mean")
 

@@ -7,7 +7,6 @@ nothing but the runs it had begun: Dask hands them to another one.
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 from collections.abc import Sequence
 from threading import Event
@@ -22,7 +21,10 @@ from copula_shirley.experiments.run.provenance import provenance
 from copula_shirley.experiments.run.runner import Watcher, run_one
 from copula_shirley.experiments.run.store import Row, Store
 from copula_shirley.experiments.specs import Run
+from copula_shirley.lazy import LazyModule
 
+#: Of the extra ``dask``, which may not be there.
+distributed: Any = LazyModule("distributed")
 #: Seconds to wait for a scheduler.
 PATIENCE = 20
 
@@ -31,12 +33,6 @@ def run_on_dask(
     address: str, todo: Sequence[Run], store: Store, limits: Limits, watcher: Watcher
 ) -> list[Row]:
     """Make runs on a cluster and give their results; see ``run_all``."""
-    try:
-        distributed: Any = importlib.import_module("distributed")
-    except ImportError:
-        raise SettingError(
-            "--dask needs the package distributed: pip install 'copula-shirley[dask]'"
-        ) from None
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:

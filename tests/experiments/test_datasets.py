@@ -13,6 +13,8 @@ from msgspec import structs
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.experiments import Dataset, DatasetError, datasets, load_dataset
+from copula_shirley.experiments.paper.chapter import REFERENCE
+from copula_shirley.experiments.paper.coefficients import coefficients
 
 SHAPES = {  # rows, columns with the person column
     "randhie": (20_190, 19),
@@ -23,8 +25,6 @@ SHAPES = {  # rows, columns with the person column
     "bank": (45_211, 17),
     "made": (5_000, 6),
 }
-#: Table 5.2, row "reference": A-B, A-C, A-D, A-E, A-F, then A-F where A < 0 and where A > 0.
-REFERENCE = np.array([0.9150, -0.9565, 0.2319, -0.1701, 0.4018, 0.7881, -0.1137])
 
 
 def load_or_skip(name: str) -> Dataset:
@@ -112,25 +112,19 @@ def test_missing_values_people_and_texts_that_look_like_none() -> None:
         assert not table.isna().any().any()
 
 
-def spearman_row(table: pd.DataFrame) -> np.ndarray:
-    whole = table.corr(method="spearman").loc["A", list("BCDEF")].to_numpy()
-    halves = [table[table["A"] < 0], table[table["A"] > 0]]
-    return np.append(whole, [half["A"].corr(half["F"], method="spearman") for half in halves])
-
-
 def test_the_made_set_has_the_correlations_of_table_5_2() -> None:
     table = load_dataset("made").table
     pd.testing.assert_frame_equal(load_dataset("made").table, table)
     # Tolerance: 4 standard errors of a Spearman coefficient on Fisher's scale, where its
     # variance is (1 + r^2/2) / (n - 3) (Bonett and Wright 2000); the halves have n/2 rows.
-    rows = np.array([len(table)] * 5 + [len(table) / 2] * 2)
-    error = np.sqrt((1 + REFERENCE**2 / 2) / (rows - 3))
-    distance = np.abs(np.arctanh(spearman_row(table)) - np.arctanh(REFERENCE))
+    reference, rows = np.array(REFERENCE), np.array([len(table)] * 5 + [len(table) / 2] * 2)
+    error = np.sqrt((1 + reference**2 / 2) / (rows - 3))
+    distance = np.abs(np.arctanh(coefficients(table)) - np.arctanh(reference))
     assert np.all(distance < 4 * error)
     # Tolerance: the recipe was fitted to a printed sample (off by .002 at most, seen at two
     # million rows), plus two standard errors of .002 for a half of 500,000 rows.
-    row = spearman_row(datasets.make_table(rows=500_000, seed=1))
-    np.testing.assert_allclose(row, REFERENCE, atol=0.006)
+    row = coefficients(datasets.make_table(rows=500_000, seed=1))
+    np.testing.assert_allclose(row, reference, atol=0.006)
 
 
 # -- what is refused --------------------------------------------------------------
