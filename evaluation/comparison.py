@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError, SettingError
-from copula_shirley.evaluation.attacks.plain import check_tables
+from copula_shirley.evaluation.attacks.encoding import check_tables
 from copula_shirley.fitted import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, Schema

@@ -19,15 +19,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
+from copula_shirley.evaluation.attacks.encoding import Distance, Seen, Wide, encoded, plain_columns
 from copula_shirley.evaluation.attacks.matching import Codes, agreement_counts
-from copula_shirley.evaluation.attacks.plain import Distance, Seen, Wide, encoded, plain_columns
-from copula_shirley.evaluation.comparison import (
-    Comparison,
-    Rows,
-    declared_range,
-    rows_of,
-    together,
-)
+from copula_shirley.evaluation.comparison import Comparison, Rows, declared_range, rows_of, together
 from copula_shirley.evaluation.result import Result
 from copula_shirley.fitted import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray

@@ -73,7 +73,7 @@ def control_guesses(claim: Claim, runs: int, guesses: int, seed: int, weaker: in
     noisy, coins = _noise_of(claim, seed, weaker), np.random.default_rng([0xCA9A21E5, seed, weaker])
     right = []
     for start in range(0, runs, 1_000):  # as much memory for many runs as for few
-        inside = (coins.random((min(1_000, runs - start), guesses)) < HALF).astype(np.int64)
+        inside = (coins.random((min(1_000, runs - start), guesses)) < 0.5).astype(np.int64)
         right += ((noisy(inside) > 0) == (inside > 0)).sum(axis=1).tolist()
     return right
 

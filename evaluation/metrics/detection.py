@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from copula_shirley.evaluation.attacks.plain import indicators, scaled
+from copula_shirley.evaluation.attacks.encoding import indicators, scaled
 from copula_shirley.evaluation.comparison import Comparison, Rows, together, with_nan
 from copula_shirley.evaluation.metrics.learning import FORESTS, forest
 from copula_shirley.evaluation.result import Result

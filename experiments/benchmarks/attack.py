@@ -34,8 +34,8 @@ from scipy.spatial.distance import cdist
 from xgboost import XGBClassifier
 
 from copula_shirley.evaluation import evaluate, membership_inference
+from copula_shirley.evaluation.attacks.encoding import encoded, plain_columns
 from copula_shirley.evaluation.attacks.membership import TINY, draw_rows, in_order, share_of_members
-from copula_shirley.evaluation.attacks.plain import encoded, plain_columns
 from copula_shirley.experiments import load_dataset
 from copula_shirley.experiments.folds import first_fold
 from copula_shirley.schema.domain import FloatArray

@@ -209,8 +209,10 @@ def test_processes_and_progress() -> None:
     ("changes", "words"),
     [
         ({"runs": 10}, r"runs \(10\) must be a whole number, 40 or more"),
+        ({"jobs": 0}, r"jobs \(0\) must be a positive whole number"),
+        ({"rows": 0}, r"rows \(0\) must be a positive whole number"),
+        ({"seed": -1}, r"seed \(-1\) must be 0 or more"),
         ({"boxes": ("grey",)}, r"box \('grey'\) must be white, black"),
-        ({"pair": "flip"}, r"pair \('flip'\) must be one of"),
         ({"pair": []}, "at least one pair"),
         ({"pair": ["category", "category"]}, "must not be named twice"),
         ({"pair": "person"}, "differs by a person"),

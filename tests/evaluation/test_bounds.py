@@ -10,12 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binom, binomtest, multinomial, norm
 
-from copula_shirley.evaluation.audit.bounds import (
-    ends,
-    gaussian_mu,
-    mean_lower,
-    rho_between,
-)
+from copula_shirley.evaluation.audit.bounds import ends, gaussian_mu, mean_lower, rho_between
 from copula_shirley.evaluation.audit.claim import Limit
 
 

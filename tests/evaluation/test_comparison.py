@@ -144,15 +144,15 @@ def test_real_rows_must_fit_the_schema(role: str, column: str, value: Any) -> No
     ("settings", "message"),
     [
         ({"tasks": {"ranking": "c"}}, r"task \('ranking'\) must be one of binary, multiclass"),
-        ({"tasks": {"binary": "z"}}, r"task binary \('z'\) must be a column of the schema: n, x"),
-        ({"tasks": {"binary": ["c"]}}, "task binary"),
+        ({"tasks": {"binary": "z"}}, r"task 'binary' \('z'\) must be a column of the schema: n, x"),
+        ({"tasks": {"binary": ["c"]}}, "task 'binary'"),
         ({"tasks": ["c"]}, "tasks"),
         # Once wrong: a "binary" figure of ten classes
-        ({"tasks": {"binary": "n"}}, r"task binary \('n'\) must have two values; try multiclass"),
-        ({"tasks": {"binary": "x"}}, r"task binary \('x'\) must be categories or whole numbers"),
-        ({"tasks": {"multiclass": "d"}}, r"task multiclass \('d'\) must be categories or whole"),
-        ({"tasks": {"regression": "c"}}, r"task regression \('c'\) must be a number or a date"),
-        ({"tasks": {"regression": "b"}}, r"task regression \('b'\) must be a number or a date"),
+        ({"tasks": {"binary": "n"}}, r"task 'binary' \('n'\) must have two values; try multiclass"),
+        ({"tasks": {"binary": "x"}}, r"task 'binary' \('x'\) must be categories or whole numbers"),
+        ({"tasks": {"multiclass": "d"}}, r"task 'multiclass' \('d'\) must be categories or whole"),
+        ({"tasks": {"regression": "c"}}, r"task 'regression' \('c'\) must be a number or a date"),
+        ({"tasks": {"regression": "b"}}, r"task 'regression' \('b'\) must be a number or a date"),
         ({"profile": "heavy"}, r"profile \('heavy'\) must be one of light, thesis"),
         ({"threads": 0}, r"threads \(0\) must be a positive whole number"),
         ({"quasi_identifiers": ["z"]}, r"quasi_identifiers \('z'\) must be a column"),
@@ -175,7 +175,7 @@ def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> No
 
 
 def test_a_target_needs_another_column() -> None:
-    with pytest.raises(SettingError, match=r"task binary \('c'\) needs another column"):
+    with pytest.raises(SettingError, match=r"task 'binary' \('c'\) needs another column"):
         evaluate(*[ROWS[["c"]]] * 3, Schema((SCHEMA["c"],)), {"binary": "c"})
 
 

@@ -14,10 +14,10 @@ from tables import whole_numbers
 from copula_shirley import Column, Schema, SchemaError
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation import Membership, evaluate, membership_inference
+from copula_shirley.evaluation.attacks import encoding
 from copula_shirley.evaluation.attacks import membership as module
-from copula_shirley.evaluation.attacks import plain
+from copula_shirley.evaluation.attacks.encoding import Wide
 from copula_shirley.evaluation.attacks.membership import share_of_members
-from copula_shirley.evaluation.attacks.plain import Wide
 
 HOW = list(product(("hamming", "euclidean"), ("distance", "counting")))
 each_distance = pytest.mark.parametrize("distance", ["hamming", "euclidean"])
@@ -168,7 +168,7 @@ def random_tables(seed: int) -> dict[str, pd.DataFrame]:
 def test_the_attack_equals_a_naive_double_loop(
     distance: str, estimator: str, seed: int, coordinates: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plain, "MOST_COORDINATES", coordinates)
+    monkeypatch.setattr(encoding, "MOST_COORDINATES", coordinates)
     tables = random_tables(seed)
     naive = share_of_members(np.array(naive_scores(tables, distance, estimator)))
     ours = attack(*tables.values(), how=(distance, estimator)).mean

@@ -8,14 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tables import whole_numbers
 
-from copula_shirley import Column, Schema, SchemaError
+from copula_shirley import Schema, SchemaError
 from copula_shirley.errors import SettingError
-from copula_shirley.evaluation.audit.neighbours import (
-    Canaries,
-    Pair,
-    check_neighbours,
-)
+from copula_shirley.evaluation.audit.neighbours import Canaries, Pair, check_neighbours
 from copula_shirley.evaluation.audit.pairs import PAIRS, built_in, read_pair
 from copula_shirley.privacy.ledger import NEIGHBOURS
 
@@ -65,8 +62,8 @@ def test_the_tree_flipping_table_is_symmetric_without_its_record() -> None:
     assert after.loc["a", "b"] - after.loc["a", "c"] > 0.05
 
 
-SCHEMA = Schema((Column("x", "integer", minimum=0, maximum=9),))
-PEOPLE = Schema((Column("x", "integer", minimum=0, maximum=9),), person="who", max_rows=2)
+SCHEMA = whole_numbers("x", 9)
+PEOPLE = Schema(SCHEMA.columns, person="who", max_rows=2)
 
 
 def numbers(*values: int) -> pd.DataFrame:
@@ -105,10 +102,9 @@ def test_a_person_may_bring_several_rows() -> None:
     more, other = people(*base, ("c", 5), ("c", 5)), people(*base, ("d", 7))
     Pair("mine", more, people(*base), PEOPLE, "add-remove", "person")
     Pair("mine", more, other, PEOPLE, "replace-one", "person")
+    two = people(*base, ("c", 5), ("d", 7))
     with pytest.raises(SettingError, match="2 persons are only in the first"):
-        Pair(
-            "mine", people(*base, ("c", 5), ("d", 7)), people(*base), PEOPLE, "add-remove", "person"
-        )
+        Pair("mine", two, people(*base), PEOPLE, "add-remove", "person")
     with pytest.raises(SettingError, match="2 rows are only in the first"):
         Pair("mine", more, people(*base), PEOPLE, "add-remove", "row")
     with pytest.raises(SchemaError, match="who"):  # more rows than a person may have

@@ -13,11 +13,7 @@ from copula_shirley import PrivateVine
 from copula_shirley.evaluation.audit.audit import audit, exercised
 from copula_shirley.evaluation.audit.claim import STAGES, Statement, stage_of
 from copula_shirley.evaluation.audit.estimates import FALSE_LEDGER
-from copula_shirley.evaluation.audit.noise_check import (
-    NoiseSums,
-    check_noise,
-    normal_noise,
-)
+from copula_shirley.evaluation.audit.noise_check import NoiseSums, check_noise, normal_noise
 from copula_shirley.evaluation.audit.pairs import built_in
 from copula_shirley.evaluation.audit.runs import Fit, Setup, run_once
 from copula_shirley.privacy.noise import SeededNoise

@@ -303,3 +303,5 @@ def test_a_printed_leaderboard_is_not_cut_where_the_terminal_is_narrow() -> None
     file = io.StringIO()
     print_leaderboard(benchmark(), Console(file=file, width=80))
     assert "fit s" in file.getvalue() and "…" not in file.getvalue()
+    # Once wrong: "attack", which in the report is another metric
+    assert "attack, all" in file.getvalue()

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from copula_shirley import SchemaError
-from copula_shirley.evaluation.attacks import plain
-from copula_shirley.evaluation.attacks.plain import Wide, encoded, plain_columns
+from copula_shirley.evaluation.attacks import encoding
+from copula_shirley.evaluation.attacks.encoding import Wide, encoded, plain_columns
 
 
 def two(first: Any, second: Any) -> dict[str, pd.DataFrame]:
@@ -96,7 +96,7 @@ def test_numbers_among_objects_are_numbers() -> None:
 
 
 def test_many_texts_are_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain, "MOST_COORDINATES", 2)
+    monkeypatch.setattr(encoding, "MOST_COORDINATES", 2)
     tables = {"one": pd.DataFrame({"x": [0, 4], "c": ["a", "b"], "few": ["u", "v"]})}
     tables["other"] = pd.DataFrame({"x": [4, 0], "c": ["c", "a"], "few": ["v", "v"]})
     (one, other), wide = encode(tables, "euclidean")
@@ -139,7 +139,6 @@ GOOD = pd.DataFrame({"x": [1, 2], "y": ["a", "b"]})
     [
         (GOOD[["x"]], "column 'y' is in only one of"),
         (GOOD.assign(z=1), "column 'z' is in only one of"),
-        (GOOD[:0], "{role} has no rows"),
     ],
 )
 def test_one_error_names_the_table_and_the_column(role: str, bad: Any, message: str) -> None:
@@ -162,7 +161,7 @@ def test_one_error_names_the_table_and_the_column(role: str, bad: Any, message: 
         (["2020-01-03"], ["2020-01-04"], "column 'x' holds dates as texts; only a schema can say"),
         (["1:30:00", "P1D"], ["PT90M"], "column 'x' holds durations as texts"),
         (["1:30:00"], [DAYS[1] - DAYS[0]], "texts or booleans in train and durations in control"),
-        ([pd.Timestamp("9999-12-31")], DAYS, "'x' holds dates that are too far out"),
+        (np.array([2**45], "datetime64[s]"), DAYS, "'x' holds dates that are too far out"),
     ],
 )
 def test_columns_that_are_refused(first: Any, second: Any, message: str) -> None:
