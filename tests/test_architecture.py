@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
+import thesis_index
 
 from copula_shirley.errors import SettingError
-from copula_shirley.experiments.paper import thesis_index
 from copula_shirley.schema.column import KINDS
 
 ROOT = Path(__file__).parent.parent
@@ -111,7 +111,7 @@ def test_nothing_is_pickled(package: str) -> None:
 def test_readme_says_where_the_thesis_stands_in_the_code() -> None:
     # a name that was moved: run the script again; one that is gone: mend thesis_index.yaml first
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    again = "python -m copula_shirley.experiments.paper.thesis_index"
+    again = "python tests/thesis_index.py"
     assert thesis_index.renewed(readme) == readme, f"README.md is out of date: run {again}"
 
 

@@ -1,7 +1,7 @@
 """How a command begins and ends: its streams, its signals, and what it leaves behind.
 
 Exit codes: 0 done, 1 something failed or nobody reads the output, 2 a fault of the input or of the
-disk, 130 interrupted, 143 terminated.
+disk, 3 an error that nobody foresaw, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """README's table "From the thesis to the code", written from ``thesis_index.yaml``.
 
-``python -m copula_shirley.experiments.paper.thesis_index`` looks up where each class, function and
+``python tests/thesis_index.py`` looks up where each class, function and
 test stands now and writes the table between two marks in README.md.
 """
 
@@ -15,7 +15,7 @@ import msgspec
 from copula_shirley.errors import SettingError
 from copula_shirley.files.atomic import atomic_path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 INDEX = Path(__file__).with_name("thesis_index.yaml")
 #: Where the table begins and ends in README.md.
 BEGIN, END = "<!-- thesis index -->", "<!-- end of the thesis index -->"
