@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
+from math import comb
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import kendalltau
 
 from copula_shirley import BudgetError, Ledger, SchemaError
 from copula_shirley.baselines import copula as dp_copula
@@ -317,12 +319,9 @@ def tau_b(right, self, *given):
 
     class Pairs(dp_copula.Concordances):
         def numbers(self, rows: Any) -> Any:
-            n, found = len(rows), []
-            for pair in combinations([rows.numbers[name] for name in self.names], 2):
-                untied = [n * (n - 1) / 2 - dp_copula._tied_pairs(column) for column in pair]
-                scale = n * (n - 1) / 2 / np.sqrt(np.prod(untied)) if min(untied) > 0 else 0.0
-                found.append(round(dp_copula.concordance(*pair) * scale))
-            return np.array(found, dtype=np.int64)
+            columns = [rows.numbers[name] for name in self.names]
+            taus = [kendalltau(*pair).statistic for pair in combinations(columns, 2)]
+            return np.rint(np.nan_to_num(taus) * comb(len(rows), 2)).astype(np.int64)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dp_copula, "Concordances", Pairs)
