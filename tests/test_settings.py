@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from card_models import edited
 from sklearn.base import clone
@@ -89,11 +90,15 @@ def test_a_model_in_a_notebook_and_out_of_a_file(tmp_path: Path) -> None:
         PrivateVine.load(tmp_path / "m.shirley")
 
 
-def test_sampling_tells_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_is_its_chunks_and_tells_its_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copula_shirley.fitted.CHUNK", 40)
     told: list[tuple[str, float]] = []
-    fitted("uniform").sample(100, progress=lambda *step: told.append(step))
+    model = fitted("uniform")
+    whole = model.sample(100, random_state=1, progress=lambda *step: told.append(step))
     assert told == [("40 of 100 rows", 0.4), ("80 of 100 rows", 0.8), ("100 of 100 rows", 1.0)]
+    chunks = list(model.sample_chunks(100, random_state=1))
+    assert [len(chunk) for chunk in chunks] == [40, 40, 20]
+    pd.testing.assert_frame_equal(pd.concat(chunks, ignore_index=True), whole)
 
 
 def test_a_table_in_one_line() -> None:

@@ -26,12 +26,16 @@ from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files.atomic import atomic_path, read_bytes
 from copula_shirley.files.digest import file_sha256
 from copula_shirley.files.plain_json import canonical
+from copula_shirley.lazy import LazyModule
 
-if TYPE_CHECKING:  # only who signs or checks waits for it
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-        Ed25519PublicKey,
-    )
+if TYPE_CHECKING:
+    from cryptography import exceptions
+    from cryptography.hazmat.primitives import serialization as pem
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+else:  # only who signs or checks waits for it
+    exceptions = LazyModule("cryptography.exceptions")
+    pem = LazyModule("cryptography.hazmat.primitives.serialization")
+    ed25519 = LazyModule("cryptography.hazmat.primitives.asymmetric.ed25519")
 
 #: What the signature of a file is called: the file's own name, and this.
 ENDING = ".sig"
@@ -68,9 +72,6 @@ def is_there(path: Path) -> bool:
 
 def new_key(path: Path) -> Path:
     """Write a new private key, for its owner alone, and beside it the public one (``.pub``)."""
-    from cryptography.hazmat.primitives import serialization as pem  # noqa: PLC0415
-    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
-
     public = path.with_name(path.name + ".pub")
     for target in (path, public):
         if target.exists() or target.is_symlink():
@@ -95,12 +96,8 @@ def new_key(path: Path) -> Path:
     return public
 
 
-def read_private_key(path: str | Path) -> Ed25519PrivateKey:
+def read_private_key(path: str | Path) -> ed25519.Ed25519PrivateKey:
     """The private key of a PEM file; its passphrase, if it has one, is in the environment."""
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
-    from cryptography.hazmat.primitives import serialization as pem  # noqa: PLC0415
-    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
-
     content, phrase = read_bytes(path, LARGEST, SettingError, "key"), None
     if LOCKED in content:
         phrase = os.environ.get(PASSPHRASE, "").encode()
@@ -111,7 +108,7 @@ def read_private_key(path: str | Path) -> Ed25519PrivateKey:
             )
     try:
         key = pem.load_pem_private_key(content, phrase)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except (ValueError, TypeError, exceptions.UnsupportedAlgorithm):
         raise SettingError(
             f"key {str(path)!r} must be a private Ed25519 key in PEM, as 'shirley keys new' and "
             "openssl write it, and its passphrase, if it has one, the right one"
@@ -121,15 +118,11 @@ def read_private_key(path: str | Path) -> Ed25519PrivateKey:
     return key
 
 
-def read_public_key(path: str | Path) -> Ed25519PublicKey:
+def read_public_key(path: str | Path) -> ed25519.Ed25519PublicKey:
     """The public key of a PEM file."""
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
-    from cryptography.hazmat.primitives import serialization as pem  # noqa: PLC0415
-    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
-
     key: Any = None
     content = read_bytes(path, LARGEST, SettingError, "public key")
-    with suppress(ValueError, UnsupportedAlgorithm):
+    with suppress(ValueError, exceptions.UnsupportedAlgorithm):
         key = pem.load_pem_public_key(content)
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise SettingError(
@@ -140,7 +133,7 @@ def read_public_key(path: str | Path) -> Ed25519PublicKey:
 
 
 def write_signature(
-    target: Path, key: Ed25519PrivateKey, kind: str, content: Path, page: Path | None
+    target: Path, key: ed25519.Ed25519PrivateKey, kind: str, content: Path, page: Path | None
 ) -> None:
     """Write the signature of a file of this kind to ``target``.
 
@@ -151,10 +144,8 @@ def write_signature(
     target.write_text(json.dumps({**said, "signature": signature}, indent=1) + "\n")
 
 
-def signature_faults(key: Ed25519PublicKey, kind: str, path: Path, page: Path) -> list[str]:
+def signature_faults(key: ed25519.Ed25519PublicKey, kind: str, path: Path, page: Path) -> list[str]:
     """Why the signature beside a file does not show that this key signed file and card."""
-    from cryptography.exceptions import InvalidSignature  # noqa: PLC0415
-
     beside = signature_path(path)
     if not is_there(beside):
         return [f"there is no signature {beside.name} beside the file"]
@@ -166,7 +157,7 @@ def signature_faults(key: Ed25519PublicKey, kind: str, path: Path, page: Path) -
         return [f"{beside.name} is no signature of this project"]
     try:
         key.verify(signature, _message(said))
-    except InvalidSignature:
+    except exceptions.InvalidSignature:
         return [f"{beside.name} was not made with this key, or was changed"]
     true = _statement(kind, path, page if is_there(page) else None)
     words = {"kind": "another kind of file", "file": "another file", "card": "another card"}

@@ -42,13 +42,6 @@ def test_randomised_response_is_never_above(epsilon: float, tenth: int) -> None:
     assert true <= most_true_positives(false, epsilon) + 1e-12
 
 
-@given(RATES, EPSILONS, EPSILONS, st.floats(0, 0.5))
-def test_more_epsilon_is_worse(rate: float, one: float, other: float, delta: float) -> None:
-    low, high = sorted((one, other))
-    small, large = (most_true_positives(rate, e, delta) for e in (low, high))
-    assert rate <= small <= large <= 1
-
-
 @given(RATES, RATES, EPSILONS, RHOS)
 def test_more_false_positives_allow_more_true_ones(
     one: float, other: float, epsilon: float, rho: float

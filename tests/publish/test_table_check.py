@@ -206,6 +206,10 @@ def test_another_model_and_one_that_does_not_add_up(
     faults = verify_file(path, model=tmp_path / "other").faults
     assert faults[0] == "the table does not come from other: its card is another"
     assert faults[1] == "card.ledger.budget.epsilon is 1.0, and must be 2.0 in other"
+    moved = path.with_name("moved.csv")  # the first fault whatever else is wrong
+    moved.write_text(path.read_text() + "\n")
+    faults = verify_file(moved, card=card_path(path), model=tmp_path / "other").faults
+    assert "does not come from other" in faults[0] and "sha256 does not fit" in faults[1]
 
     def forge(header: dict[str, object], _: object) -> None:
         header["note"] = "more"

@@ -113,15 +113,6 @@ def test_without_noise_margins_and_dependence_survive() -> None:
     assert missing[0] == pytest.approx(missing[1], abs=0.08)
 
 
-def test_chunks_are_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copula_shirley.fitted.CHUNK", 40)
-    model = fitted()
-    chunks = list(model.sample_chunks(100, random_state=1))
-    assert [len(chunk) for chunk in chunks] == [40, 40, 20]
-    whole = model.sample(100, random_state=1)
-    pd.testing.assert_frame_equal(pd.concat(chunks, ignore_index=True), whole)
-
-
 # -- tables at the edge ------------------------------------------------------------
 
 Y = np.random.default_rng(0).integers(0, 2, 120)
