@@ -65,11 +65,18 @@ class Rebuilt:
 
 @dataclass(frozen=True, eq=False)
 class Admitted:
-    """A validated copy of a table, the schema that it fits, and what was done with other values."""
+    """A validated copy of a table, the schema that it fits, and what was done with other values.
 
-    table: pd.DataFrame
+    Nobody gets hold of the copy: in a changed one a person could have more than ``max_rows`` rows.
+    """
+
+    _table: pd.DataFrame
     schema: Schema
     on_unknown: Any
+
+    @property
+    def table(self) -> pd.DataFrame:
+        return self._table.copy()
 
 
 class Generator(Fitted):
@@ -275,7 +282,7 @@ class Generator(Fitted):
         self, given: pd.DataFrame | Admitted, schema: Schema | None, report: Progress
     ) -> Self:
         report("validate", 0.0)
-        whole = given.table if isinstance(given, Admitted) else given
+        whole = given._table if isinstance(given, Admitted) else given
         if schema is None:
             warnings.warn(self.unproved(None)[-1], PrivacyWarning, stacklevel=3)
             schema = self._drafted(whole)
@@ -286,7 +293,7 @@ class Generator(Fitted):
         fits = (schema, self.on_unknown)  # validated for such a fit before
         if not isinstance(given, Admitted) or (given.schema, given.on_unknown) != fits:
             given = self.admit(whole, schema)
-        table, coordinates = schema.without_left_out(given.table), self.coordinates(schema)
+        table, coordinates = schema.without_left_out(given._table), self.coordinates(schema)
         rows, modelled, ledger = self._enter(
             coordinates.entered(table), coordinates.modelled, fit_rng
         )
