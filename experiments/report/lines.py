@@ -119,7 +119,7 @@ class Line:
         if not self.privacy:
             return None
         said = (str(self.privacy.get(key) or "not stated") for key in ("claimed", "proved"))
-        return Promise.of(*said)
+        return Promise(*said)
 
     @property
     def rank(self) -> float | None:

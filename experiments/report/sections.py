@@ -38,7 +38,8 @@ def accounts(lines: Sequence[Line]) -> list[dict[str, Any]]:
         first, privacy = promises[0], group[0].privacy
         sentence = first.sentence
         if len(group) > 1 and len({p.mark for p in promises}) == 1 and not group[0].reference:
-            sentence = f"{MARKS[first.mark][1]}, on every data set and at every epsilon here."
+            alike = MARKS[first.mark][1].format(claimed="epsilon", proved="something else")
+            sentence = f"{alike}, on every data set and at every epsilon here."
         head, spends = grouped_spends(privacy.get("spends") or [])
         uses = [[_shortened(str(word)) for word in use] for use in privacy.get("unprotected", [])]
         known = {"name": name, "promise": first, "sentence": sentence, "lines": group}

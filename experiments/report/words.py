@@ -19,13 +19,13 @@ DIRECTIONS = {
     "0.5": ("→.5", ".5 is a coin: no more than that is best"),
     "none": ("", "a description, not ranked"),
 }
-#: How a claim stands to its proof: the sign before what is proved, and what is said once where all
-#: settings of a generator stand alike.
+#: How a claim stands to its proof: the sign before what is proved, and both in words.
 MARKS = {
-    "kept": ("✓", "Claims epsilon and proves it"),
-    "broken": ("✗", "Claims epsilon and proves nothing"),
-    "unknown": ("?", "Claims epsilon; we know of no proof"),
-    "other": ("≠", "Proves something else than it claims"),
+    "kept": ("✓", "Claims {claimed} and proves it"),
+    "broken": ("✗", "Claims {claimed} and proves nothing"),
+    "unknown": ("?", "Claims {claimed}; we know of no proof"),
+    "other": ("≠", "Claims {claimed}; what is proved is {proved}"),
+    "more": ("✓", "Claims {claimed}; what is proved is {proved}"),
     "none": ("", "Claims nothing and proves nothing"),
 }
 
@@ -128,29 +128,27 @@ class Promise:
 
     Examples
     --------
-    >>> Promise.of("epsilon 1", "nothing").sentence
+    >>> Promise("epsilon 1", "nothing").sentence
     'Claims epsilon 1 and proves nothing.'
     """
 
     claimed: str
     proved: str
-    mark: str
-    sentence: str
 
-    @classmethod
-    def of(cls, claimed: str, proved: str) -> Promise:
-        mark, what = "other", f"Claims {claimed}; what is proved is {proved}."
-        if proved == "not known":
-            mark, what = "unknown", f"Claims {claimed}; we know of no proof."
-        elif proved == "nothing":
-            mark = "none" if claimed == "nothing" else "broken"
-            what = f"Claims {claimed} and proves nothing."
-        elif claimed == proved:
-            mark, what = "kept", f"Claims {claimed} and proves it."
-        elif claimed == "nothing":
-            mark, what = "kept", f"Claims nothing; proved is {proved}."
-        return cls(claimed, proved, mark, what)
+    @property
+    def mark(self) -> str:
+        if self.proved == "not known":
+            return "unknown"
+        if self.claimed == self.proved:
+            return "none" if self.proved == "nothing" else "kept"
+        if self.proved == "nothing":
+            return "broken"
+        return "more" if self.claimed == "nothing" else "other"
 
     @property
     def sign(self) -> str:
         return MARKS[self.mark][0]
+
+    @property
+    def sentence(self) -> str:
+        return f"{MARKS[self.mark][1].format(**vars(self))}."
