@@ -26,11 +26,15 @@ from copula_shirley.publish.pages import write_page
 from copula_shirley.publish.releases import ReleaseLedger, Reservation
 from copula_shirley.publish.verify import verify_file
 from copula_shirley.registry import make_generator
+from copula_shirley.rows.recognising import recognised
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, write_table
 from copula_shirley.schema.conditions import given_from_texts
-from copula_shirley.schema.draft import draft_notes
-from copula_shirley.schema.schema import Schema
+from copula_shirley.schema.draft import draft_notes, summary
+from copula_shirley.schema.file_format import PLAIN
+from copula_shirley.schema.schema import LeftOut, Schema
+from copula_shirley.schema.schema_files import LONGEST_LIST
+from copula_shirley.schema.updating import updated
 
 verify = verify_file
 DEFAULT_MODEL = "private-vine"
@@ -88,14 +92,38 @@ def draft(
     *,
     person: str | None = None,
     missing: Sequence[str] = (),
-) -> tuple[Schema, list[str]]:
-    """Draft a schema from a table, and note what to look at. It reads rows: a draft is private."""
+    drop: Sequence[str] = (),
+    force: bool = False,
+    update: bool = False,
+) -> tuple[str, list[str]]:
+    """Draft a schema from a table as YAML, and note what to look at. It reads rows: it is private.
+
+    A schema that is there already is kept; with ``update`` what was reviewed in it is, with
+    ``force`` nothing.
+    """
     check_apart([data], ("output", output))
-    table = read_table(data, missing=missing)
-    schema = Schema.draft(table, person=person)
+    old = Schema.read(output) if update and output is not None else None
+    if output is not None and output.exists() and not (force or update):
+        rule = "exists, and may have been reviewed: --update keeps what was, --force replaces it"
+        raise SettingError(f"output ({str(output)!r}) {rule}")
+    reviewed = old is not None and old.file.provenance == "declared"
+    found = recognised(data, missing, old.file if old and reviewed else None)
+    table = found.table
+    for name in drop:
+        if name not in table:
+            raise SettingError(f"drop ({name!r}) must be a column of the table")
+    person = person or (old.person if old else None)
+    schema = Schema.draft(table.drop(columns=list(drop)), person=person, file=found.file)
+    left = tuple(LeftOut(name, "dropped by whoever drafted the schema") for name in drop)
+    schema = replace(schema, left_out=(*left, *schema.left_out))
+    notes = draft_notes(table, schema)
+    if old is not None:
+        schema, kept = updated(old, schema, [str(name) for name in table])
+        notes = kept + draft_notes(table, schema)
+    head = summary(table, schema, found.odd)
     if output is not None:
-        schema.write(output)
-    return schema, draft_notes(table, schema)
+        schema.write(output, head=head, longest_list=LONGEST_LIST)
+    return head + schema.to_yaml(), notes
 
 
 def plan(schema: Path | Schema, rows: int, generator: Generator) -> Any:
@@ -251,10 +279,14 @@ def _fit_table(order: Order, reservation: Reservation | None, progress: Progress
     if schema is not None:
         generator.check_settings(schema)
     told("read", 0.0)
-    if isinstance(table, Path):
+    file = PLAIN
+    if isinstance(table, Path) and schema is None:
+        found = recognised(table, order.missing)
+        table, file = found.table, found.file
+    elif isinstance(table, Path):
         table = read_table(table, schema, order.missing)
     if schema is None:
-        schema = Schema.draft(table)
+        schema = Schema.draft(table, file=file)
         notes = draft_notes(table, schema)
     admitted = generator.admit(table, schema, show_values=order.show_values)
     with warnings.catch_warnings(record=True) as caught:
@@ -283,7 +315,7 @@ def _draw(
         given=given_from_texts(given, generator.table_schema_),
         progress=lambda stage, share: progress(f"sample: {stage}", share),
     )
-    kind, how = check_extension(output.path, writes=True), generator.schema_.file
+    kind, how = check_extension(output.path, writes=True), generator.table_schema_.file
     write_table(path, chunks, kind, escape_formulas=output.escape_formulas, how=how)
 
 

@@ -51,13 +51,28 @@ def draft(
     output: Annotated[Path | None, option(OUTPUT, "YAML to write.", "--output", "-o")] = None,
     person: Annotated[str | None, option(DATA, "Column that says whose row it is.")] = None,
     missing: Missing = None,
+    drop: Annotated[
+        list[str] | None, option(DATA, "Column that the synthetic table shall lack; repeatable.")
+    ] = None,
+    update: Annotated[
+        bool, option(OUTPUT, "Keep what was reviewed in the schema that is there.", "--update")
+    ] = False,
+    force: Annotated[bool, option(OUTPUT, "Replace the schema that is there.", "--force")] = False,
 ) -> None:
     """Draft a schema from a table, for review; it is printed unless -o is given."""
-    schema, notes = tasks.draft(data, output, person=person, missing=missing or ())
+    schema, notes = tasks.draft(
+        data,
+        output,
+        person=person,
+        missing=missing or (),
+        drop=drop or (),
+        force=force,
+        update=update,
+    )
     for text in notes:
         note(text)
     if output is None:
-        sys.stdout.write(schema.to_yaml())
+        sys.stdout.write(schema)
     else:
         messages.print(f"Draft written to {plain(output)}; review it before you rely on it.")
 

@@ -81,7 +81,7 @@ class Column:
     def __post_init__(self) -> None:
         for field in ("categories", "special"):
             value = getattr(self, field)
-            if isinstance(value, str) or not isinstance(value, Iterable):
+            if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
                 raise self.error(field, value, "must be a list")
             object.__setattr__(self, field, tuple(map(scalar, value)))
         check_name("column name", self.name)

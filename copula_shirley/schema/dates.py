@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar
@@ -28,7 +29,16 @@ FARTHEST = 106_000
 #: Days from the origin within which a value is read: the difference of two fits in microseconds.
 READABLE = 50_000_000
 #: Formats of dates that a draft finds in texts.
-TEXT_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y/%m/%d")
+DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
+         "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y")  # fmt: skip
+CLOCKS = ("%H:%M:%S", "%H:%M")
+TEXT_FORMATS = (
+    *DATES,
+    *(f"%Y-%m-%dT{clock}" for clock in CLOCKS),
+    *(f"{date} {clock}" for date in DATES for clock in CLOCKS),
+)
+#: Dates before it are texts of something else, such as 01.02.20 read with a year of four digits.
+EARLIEST = np.datetime64("1000-01-01")
 
 
 def fields_of(least: str, most: str, text_format: dict[str, Any]) -> dict[str, Any]:
@@ -263,14 +273,14 @@ class Datetime(Timed):
     @classmethod
     def format_of(cls, known: pd.Series) -> str | None:
         """The format of dates stored as text, or None if this is no such column."""
-        distinct = pd.Series(known.unique(), dtype=object)
-        if not all(isinstance(v, str) for v in distinct):
-            return None
-        for text_format in TEXT_FORMATS:
-            again = cls.texts(cls.read_values(distinct, text_format), text_format)
-            if bool((again == distinct).all()):
-                return text_format
-        return None
+        distinct = list(known.unique())
+        texts = all(isinstance(v, str) for v in distinct)
+        return next((f for f in TEXT_FORMATS if texts and cls.fits(distinct, f)), None)
+
+    @staticmethod
+    def fits(texts: Iterable[str], text_format: str) -> bool:
+        """Whether all texts are dates of a format; the first one that is none ends the search."""
+        return all(moment_of(text, text_format) >= EARLIEST for text in texts)
 
     @staticmethod
     def texts(moments: pd.Series, text_format: str) -> pd.Series:

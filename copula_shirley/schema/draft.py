@@ -2,41 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.files.texts import odd_character
+from copula_shirley.files.texts import odd_character, one_line
 from copula_shirley.schema import identifiers
 from copula_shirley.schema.column import KINDS, Column, LeftOut
-from copula_shirley.schema.values import absent, as_floats
+from copula_shirley.schema.dates import Datetime
+from copula_shirley.schema.values import absent, as_floats, plain
 
 if TYPE_CHECKING:
     from copula_shirley.schema.schema import Schema
 
 #: What counts as nearly all, and how many values are few.
 MOSTLY, FEW = 0.8, 20
+#: The part of people who have at most as many rows as a draft proposes.
+NEARLY_ALL = 0.99
 
 DRAFT_NOTE = f"""\
 # DRAFT, read from the data: whoever reads it learns something about the rows. Keep it to yourself.
-# Review every entry of 'columns' against public documentation:
-# - Bounds and categories that you know: widen them to what could occur, then write
-#   'provenance: declared' and where you know them from, such as 'source: codebook 2019, p. 4'.
-#   Values that are still those of the 'draft' digest are refused as declared without a source.
-# - Bounds and categories that you do not know: 'provenance: private' with only the kind:
-#   PrivateVine with --domain measured measures bounds and categories with noise.
+# Review every entry against public documentation. Without a provenance an entry counts as declared.
+# - What you know: widen bounds and lists to what could occur, then write 'provenance: declared' and
+#   where you know it from ('source: codebook 2019, p. 4'), which values of a draft must name.
+# - You know only the kind: 'provenance: private'; PrivateVine with --domain measured buys the rest.
 # - What stays 'drafted' is a fact about the rows: nothing is proved of a release that rests on it.
 # Categories that fewer than {identifiers.RARE} rows have are not listed, since they may be those of
 # one person; while the column is drafted they count as its 'other' category.
-# Columns under 'left_out' look like identifiers: no model learns from them. For each of them
-# choose 'replace: drop' (the synthetic table lacks it) or 'replace: id' (numbers 1, 2, 3, ...), and
-# write 'provenance: declared' where you agree with the reason, which is published; or
-# take it out of the list and make it 'person: {{column: ..., max_rows: ...}}', if it says whose row
-# it is; or describe it in 'columns' with categories that you know from documentation.
+# 'left_out' has what looks like identifiers: 'replace: drop', or 'replace: id' for 1, 2, 3, ...; or
+# 'person: {{column: ..., max_rows: ...}}', or describe the column with categories that you know.
 """
+
+
+def drafted(table: pd.DataFrame, person: str | None, max_rows: int | None) -> dict[str, Any]:
+    """The fields of a schema, read off a table."""
+    if len(table) == 0:
+        raise SchemaError("the table has no rows; a draft needs at least one")
+    if person is not None and person not in table.columns:
+        raise SchemaError(f"person column {person!r} is not in the table")
+    whose = None if person is None else pd.Series(_people(person, table[person]))
+    found = [draft_column(str(n), table[n], whose) for n in table.columns if n != person]
+    columns = tuple(column for column in found if isinstance(column, Column))
+    left = tuple(column for column in found if isinstance(column, LeftOut))
+    if left and not columns:
+        raise SchemaError(
+            f"column {left[0].name!r} is left out ({left[0].reason}), and so is every other "
+            "one: nothing is left to draft; describe in a schema by hand what is public"
+        )
+    about: dict[str, Any] = {"columns": columns, "person": person, "left_out": left}
+    if whose is None or max_rows is not None:
+        return about | {"max_rows": 1 if max_rows is None else max_rows}
+    most = np.quantile(whose.value_counts(), NEARLY_ALL, method="higher")
+    return about | {"max_rows": int(most), "person_provenance": "drafted"}
+
+
+def _people(person: str, series: pd.Series) -> NDArray[np.intp]:
+    try:
+        return pd.factorize(series)[0]
+    except (TypeError, ArithmeticError):  # lists, a signalling NaN
+        rule = "every row must name its person, by a text or a whole number"
+        raise SchemaError(f"person column {person!r}: {rule}") from None
 
 
 def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -> Column | LeftOut:
@@ -111,32 +141,86 @@ def _check_storable(name: str, known: pd.Series) -> None:
 def draft_notes(table: pd.DataFrame, schema: Schema) -> list[str]:
     """What a curator should look at first in a drafted schema; no value is quoted."""
     notes = [f"column {left.name!r} is left out: {left.reason}" for left in schema.left_out]
-    people = [
-        left.name
-        for left in schema.left_out
-        if identifiers.names_people(left.reason or "")
-        and 2 * FEW < table[left.name].nunique() < MOSTLY * table[left.name].count()
-    ]
-    if people and schema.person is None:
+    people = [] if schema.person else [n.name for n in schema.left_out if _repeats(table, n)]
+    if people:
         notes.append(
             f"column {people[0]!r} looks like the same person in several rows: consider "
             f"--person {people[0]}, so that people are protected with all their rows"
             + (f" (or {', '.join(people[1:])})" if people[1:] else "")
         )
-    for column in schema:
-        if not column.is_listed:
-            continue
-        if column.other is not None:
+    if schema.person in table and schema.person_provenance == "drafted":
+        rows = table[schema.person].value_counts()
+        lost, most = float((rows - schema.max_rows).clip(0).sum() / len(table)), int(rows.max())
+        if lost:
             notes.append(
-                f"column {column.name!r}: values that fewer than {identifiers.RARE} rows have are "
-                f"not listed; they count as {column.other!r}"
+                f"person column {schema.person!r}: one person has {most:,} rows, {NEARLY_ALL:.0%} "
+                f"have at most {schema.max_rows:,}. With max_rows {schema.max_rows:,} and "
+                f"--on-unknown clip the noise is {most / schema.max_rows:.2g} times smaller than "
+                f"with {most:,}, and {lost:.2%} of the rows are left out"
             )
-        known = table[column.name].dropna()
-        texts = known.map(lambda value: isinstance(value, str))
-        numeric = pd.to_numeric(known[texts], errors="coerce").notna()
-        if MOSTLY < numeric.mean() < 1:
-            notes.append(
-                f"column {column.name!r}: nearly all values are numbers; if a text stands for "
-                "missing ones, name it with --missing"
-            )
-    return notes
+    few = f"values that fewer than {identifiers.RARE} rows have are not listed; they count as"
+    return notes + [
+        f"column {column.name!r}: {few} {column.other!r}"
+        for column in schema
+        if column.other is not None and column.provenance == "drafted"
+    ]
+
+
+def _repeats(table: pd.DataFrame, left: LeftOut) -> bool:
+    """Whether a column that was left out has the same people in several rows."""
+    if not identifiers.names_people(left.reason or "") or left.name not in table:
+        return False
+    return bool(2 * FEW < table[left.name].nunique() < MOSTLY * table[left.name].count())
+
+
+def summary(table: pd.DataFrame, schema: Schema, odd: Mapping[str, Sequence[str]]) -> str:
+    """A line of comment for each column: its kind, its domain, gaps, and what is odd about it."""
+    left = {column.name: column.reason for column in schema.left_out}
+    lines = []
+    for name in map(str, table.columns):
+        said = list(odd.get(name, ()))
+        if name == schema.person:
+            lines.append((name, "person", f"at most {schema.max_rows:,} rows each", "", said))
+        elif name in left:
+            lines.append((name, "left out", "", "", [left[name] or "", *said]))
+        else:
+            column, gaps = schema[name], float(absent(table[name]).mean())
+            part = f"{gaps:.1%} missing" if gaps else ""
+            said += _oddities(table[name], column)
+            lines.append((name, column.kind, _domain(column), part, said))
+    widths = [min(max(len(line[i]) for line in lines), 40) for i in range(4)]
+    texts = []
+    for *cells, said in lines:
+        start = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        texts.append(f"# {start}  {one_line('; '.join(filter(None, said)))}".rstrip())
+    return "".join(f"{text}\n" for text in texts)
+
+
+def _domain(column: Column) -> str:
+    """The domain of a column in few words."""
+    if column.open:
+        return "to be measured"
+    if column.is_listed:
+        return f"{len(column.domain.categories):,} categories"
+    return f"{plain(column.minimum)} to {plain(column.maximum)}"
+
+
+def _oddities(series: pd.Series, column: Column) -> Iterator[str]:
+    """What deserves a look in the values of a drafted column."""
+    counts = series[~absent(series)].value_counts()
+    counts = counts[counts > 0]
+    if len(counts) == 1:
+        yield "the same in every row: drop it?"
+    if column.other is not None:
+        rare = counts[~counts.index.isin(column.categories)].sum() / max(len(series), 1)
+        yield f"{rare:.1%} have rarer ones, which count as {column.other!r}"
+    texts = [text for text in column.categories if isinstance(text, str)]
+    if texts and all(text.isdecimal() for text in texts if text != column.other):
+        yield "codes of digits"
+    if len({text.casefold() for text in texts}) < len(texts):
+        yield "some differ in capitals only"
+    if column.format is not None:
+        yield f"written as {column.format}"
+        swapped = column.format.replace("%d", "%D").replace("%m", "%d").replace("%D", "%m")
+        if "/" in swapped and Datetime.fits(counts.index, swapped):
+            yield "days and months could be the other way around"

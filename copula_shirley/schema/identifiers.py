@@ -59,7 +59,7 @@ HALF = {
 }
 TITLE = r"(?:(?:Dr|Prof|Mr|Mrs|Ms|Herr|Frau|Mme|Sra?)\.?|M\.) +[^\W\d_]"
 #: Two or three words with capitals, perhaps turned around by a comma.
-FULL_NAME = r"[^\W\d_a-z][^\W\d_]+[\w'\u2019.-]*(?:,? [^\W\d_a-z][\w'\u2019.-]*){1,2}"
+FULL_NAME = r"[^\W\d_a-z][^\W\d_]+[\w'\u2019.-]*(?:,? [^\W\d_a-z](?:[^\W\d_]|['\u2019.-])*){1,2}"
 
 # -- by the column's name ------------------------------------------------------------
 

@@ -18,19 +18,19 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.files.atomic import atomic_path, read_text
+from copula_shirley.files.atomic import atomic_paths, read_text
 from copula_shirley.files.strict_yaml import LARGEST_YAML, load_yaml
 from copula_shirley.files.texts import shown
 from copula_shirley.schema import domain
 from copula_shirley.schema.column import Column, LeftOut, check_name, check_remark
-from copula_shirley.schema.draft import DRAFT_NOTE, draft_column
+from copula_shirley.schema.draft import DRAFT_NOTE, drafted
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.json_schema import json_schema
 from copula_shirley.schema.rule_entries import rules_from, with_tables
 from copula_shirley.schema.rules import Rule, check_rules
+from copula_shirley.schema.schema_files import as_yaml, folded, unfolded
 from copula_shirley.schema.values import INEXACT, number_of
 
 __all__ = ["Column", "LeftOut", "OnUnknown", "Schema", "check_table"]
@@ -290,31 +290,21 @@ class Schema:
 
     @classmethod
     def draft(
-        cls, table: pd.DataFrame, *, person: str | None = None, max_rows: int | None = None
+        cls,
+        table: pd.DataFrame,
+        *,
+        person: str | None = None,
+        max_rows: int | None = None,
+        file: FileFormat = PLAIN,
     ) -> Schema:
         """Describe a table by looking at it; every entry is marked ``drafted``, for a review.
 
         Columns that look like identifiers are left out. Categories that fewer than
         ``identifiers.RARE`` rows (people, if their column is named) have count as ``other``.
+        ``max_rows`` is what all but one person in a hundred have at most.
         """
         check_table(table)
-        if len(table) == 0:
-            raise SchemaError("the table has no rows; a draft needs at least one")
-        if person is not None and person not in table.columns:
-            raise SchemaError(f"person column {person!r} is not in the table")
-        whose = None if person is None else pd.Series(pd.factorize(table[person])[0])
-        found = [draft_column(str(n), table[n], whose) for n in table.columns if n != person]
-        columns = tuple(column for column in found if isinstance(column, Column))
-        left = tuple(column for column in found if isinstance(column, LeftOut))
-        if left and not columns:
-            raise SchemaError(
-                f"column {left[0].name!r} is left out ({left[0].reason}), and so is every other "
-                "one: nothing is left to draft; describe in a schema by hand what is public"
-            )
-        if person is None or max_rows is not None:
-            return cls(columns, person, 1 if max_rows is None else max_rows, left_out=left)
-        most = table[person].value_counts().max()
-        return cls(columns, person, int(most), person_provenance="drafted", left_out=left)
+        return cls(**drafted(table, person, max_rows), file=file)
 
     @classmethod
     def of_kinds(
@@ -384,27 +374,35 @@ class Schema:
 
     def to_yaml(self) -> str:
         """The schema as YAML; a drafted one starts with a note to its reviewer."""
-        how: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 100}
-        text: str = yaml.safe_dump(self.to_dict(), default_flow_style=None, **how)
-        return (DRAFT_NOTE if self.drafted else "") + text
+        return (DRAFT_NOTE if self.drafted else "") + as_yaml(self.to_dict())
 
     @classmethod
-    def from_yaml(cls, text: str) -> Schema:
-        return cls.from_dict(load_yaml(text))
+    def from_yaml(cls, text: str, folder: Path | None = None) -> Schema:
+        """The schema of a YAML text; lists of categories that it names lie in the folder."""
+        entry = unfolded(load_yaml(text), folder)
+        return cls.from_dict(entry if folder is None else with_tables(entry, folder))
 
     @classmethod
     def read(cls, path: str | Path) -> Schema:
         """Read a schema from a YAML file."""
         text = read_text(path, LARGEST_YAML, SchemaError, "schema file")
         try:
-            return cls.from_dict(with_tables(load_yaml(text), Path(path).parent))
+            return cls.from_yaml(text, Path(path).parent)
         except SchemaError as error:
             raise SchemaError(f"schema file {str(path)!r}: {error}") from None
 
-    def write(self, path: str | Path) -> None:
-        """Write the schema to a YAML file, whole or not at all."""
-        with atomic_path(path) as partial:
-            partial.write_text(self.to_yaml(), encoding="utf-8")
+    def write(self, path: str | Path, *, head: str = "", longest_list: int | None = None) -> None:
+        """Write the schema to a YAML file, whole or not at all.
+
+        ``head`` are lines of comment above it; longer lists of texts go into files beside it.
+        """
+        path, entry, lists = Path(path), self.to_dict(), dict[str, str]()
+        if longest_list is not None:
+            entry, lists = folded(entry, path.stem, longest_list)
+        texts = [head + (DRAFT_NOTE if self.drafted else "") + as_yaml(entry), *lists.values()]
+        with atomic_paths([path, *(path.with_name(name) for name in lists)]) as partials:
+            for partial, text in zip(partials, texts, strict=True):
+                partial.write_text(text, encoding="utf-8")
 
     @staticmethod
     def json_schema() -> dict[str, Any]:

@@ -70,7 +70,7 @@ def test_what_an_extra_adds_is_named(place: Path, monkeypatch: pytest.MonkeyPatc
     def lacking(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("No module named 'diffprivlib'", name="diffprivlib.mechanisms")
 
-    monkeypatch.setattr("copula_shirley.tasks.read_table", lacking)
+    monkeypatch.setattr("copula_shirley.tasks.recognised", lacking)
     line = run("draft data.csv", folder=place).refusal()
     assert line == (
         "error: No module named 'diffprivlib'; pip install 'copula-shirley[thesis]' adds it"

@@ -42,7 +42,7 @@ def test_the_installed_command_drafts(place: Path) -> None:
 
 
 def test_a_draft_points_at_what_to_look_at_without_a_value(tmp_path: Path) -> None:
-    lines = [f"secret{i // 3},{i % 149 or 'NA'},{i % 2}" for i in range(150)]
+    lines = [f"secret{i // 3},{i % 149 or 'gone'},{i % 2}" for i in range(150)]
     (tmp_path / "data.csv").write_text("\n".join(["id,age,y", *lines]), encoding="ascii")
     notes = run("draft data.csv", folder=tmp_path).said
     assert "'id'" in notes and "--person id" in notes and "secret" not in notes

@@ -54,8 +54,8 @@ IDENTIFIERS: dict[str, tuple[str, Sequence[Any]]] = {
     "long numbers": ("x", RNG.integers(10**9, 9 * 10**9, ROWS)),
     "too large for a double": ("x", 3 * 10**18 + RNG.integers(0, 10**18, ROWS)),
     "too many to list": ("x", np.repeat([f"c{i}" for i in range(MOST_LISTED + 1)], RARE)),
-    "dates of another format": (
-        "x", [f"{1 + i % 28}.{1 + i % 12}.{1950 + i % 60}" for i in range(ROWS)],
+    "dates of two formats": (
+        "x", [f"{i % 28 + 1}.1.{1950 + i % 60}".replace(".", "./"[i % 2]) for i in range(ROWS)],
     ),
 }  # fmt: skip
 

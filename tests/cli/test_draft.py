@@ -1,0 +1,124 @@
+"""``shirley draft``: a draft that can be reviewed, is never lost, and is kept up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from commands import run
+
+from copula_shirley import Schema, SchemaError
+from copula_shirley.schema.schema import LeftOut
+
+WARDS = [f"ward {i:02}" for i in range(25)]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    rows = 1000
+    pd.DataFrame(
+        {
+            "ward": [WARDS[i % 25] for i in range(rows)],
+            "age": [f"{i % 90},5" if i % 10 else "N/A" for i in range(rows)],
+            "who": [f"P{i // 5 if i < 980 else 1:03}" for i in range(rows)],
+            "note": "x",
+        }
+    ).to_csv(tmp_path / "data.csv", index=False, sep=";")
+    return tmp_path
+
+
+def test_long_lists_are_folded_into_files(place: Path) -> None:
+    assert run("draft data.csv -o s.yaml --drop note", folder=place).code == 0
+    text = (place / "s.yaml").read_text(encoding="utf-8")
+    assert "categories: {file: s.ward.txt}" in text and "ward 07" not in text
+    assert (place / "s.ward.txt").read_text(encoding="utf-8").splitlines() == WARDS
+    schema = Schema.read(place / "s.yaml")
+    assert schema["ward"].categories == tuple(WARDS)
+    assert schema.left_out[0] == LeftOut("note", schema.left_out[0].reason)
+    assert text.startswith("# ward ") and "missing: N/A" in text
+    assert (schema.file.separator, schema.file.decimal) == (";", ",")
+    printed = run("draft data.csv --drop note", folder=place).out
+    assert Schema.from_yaml(printed) == schema and "ward 07" in printed
+    words = "synthesize data.csv --schema s.yaml -o out.csv --accept-unproved -q --epsilon 5"
+    assert run(words, folder=place).code == 0
+    drawn = pd.read_csv(place / "out.csv", sep=";", decimal=",")
+    assert list(drawn.columns) == ["ward", "age"] and drawn["age"].dtype == float
+    assert run("verify out.csv", folder=place).code == 0
+
+
+def test_a_schema_is_not_overwritten_and_what_was_reviewed_is_kept(place: Path) -> None:
+    assert run("draft data.csv -o s.yaml", folder=place).code == 0
+    before = (place / "s.yaml").read_bytes()
+    line = run("draft data.csv -o s.yaml", folder=place).refusal()
+    assert "--output ('s.yaml') exists" in line and "--update keeps what was" in line
+    assert (place / "s.yaml").read_bytes() == before
+    Schema.from_yaml(
+        """
+file: {separator: ;, decimal: ",", missing: [N/A]}
+left_out: {note: , who: {provenance: drafted}}
+columns:
+  age: {kind: continuous, minimum: 0, maximum: 120, missing: true, source: book}
+  ward: {kind: boolean, provenance: drafted}
+  gone: {kind: boolean}
+"""
+    ).write(place / "s.yaml")
+    done = run("draft data.csv -o s.yaml --update --person who", folder=place)
+    assert done.code == 0 and "column 'gone' is kept from the schema" in done.err
+    schema = Schema.read(place / "s.yaml")
+    assert (schema["age"].maximum, schema["age"].source) == (120, "book")
+    assert schema.names == ("ward", "age", "gone") and schema["ward"].kind == "categorical"
+    assert [left.name for left in schema.left_out] == ["note"] and schema.person == "who"
+    assert run("draft data.csv -o s.yaml --force", folder=place).code == 0
+    assert Schema.read(place / "s.yaml")["age"].provenance == "drafted"
+
+
+def test_the_rows_of_a_person_are_a_quantile_and_the_note_says_what_it_saves(place: Path) -> None:
+    done = run("draft data.csv --person who", folder=place)
+    assert Schema.from_yaml(done.out).max_rows == 5
+    assert "one person has 25 rows, 99% have at most 5. With max_rows 5" in done.said
+    assert "the noise is 5 times smaller than with 25, and 2.00% of the rows" in done.said
+
+
+WRONG = {
+    "draft data.csv --drop gone": "--drop ('gone') must be a column of the table",
+    "draft data.csv -o gone.yaml --update": "'gone.yaml' does not exist",
+    "draft data.csv --person gone": "person column 'gone' is not in the table",
+    "draft data.csv -o data.csv --force": "must be another file",
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_a_wrong_word_is_one_line(place: Path, words: str) -> None:
+    assert WRONG[words] in run(words, folder=place).refusal()
+
+
+LISTS = {
+    "{file: /etc/passwd}": "must name a file beside the schema",
+    "{file: ../wards.txt}": "must name a file beside the schema",
+    "{file: gone.txt}": "does not exist",
+    "{file: blank.txt}": "must hold a category in each line, and line 2 is empty",
+    "{file: no.yaml}": "must name a list",
+    "{file: [a]}": "must be a list, or name one",
+    "{files: a.txt}": "must be a list, or name one",
+    "{}": "must be a list, or name one",
+}
+
+
+@pytest.mark.parametrize("named", LISTS)
+def test_a_list_that_cannot_be_read_is_one_error(place: Path, named: str) -> None:
+    (place / "blank.txt").write_text("a\n\nb\n")
+    (place / "no.yaml").write_text("a: b")
+    (place / "s.yaml").write_text(f"columns: {{x: {{kind: categorical, categories: {named}}}}}")
+    with pytest.raises(SchemaError, match="column 'x'") as caught:
+        Schema.read(place / "s.yaml")
+    assert LISTS[named] in str(caught.value)
+
+
+def test_lists_of_numbers_and_without_a_file(place: Path) -> None:
+    (place / "codes.yaml").write_text("[1, '02', 3.5]")
+    text = "columns: {x: {kind: categorical, categories: {file: codes.yaml}}}"
+    (place / "s.yaml").write_text(text)
+    assert Schema.read(place / "s.yaml")["x"].categories == (1, "02", 3.5)
+    with pytest.raises(SchemaError, match="must be read from a schema file"):
+        Schema.from_yaml(text)
