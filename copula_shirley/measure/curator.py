@@ -29,13 +29,7 @@ import numpy as np
 
 from copula_shirley.errors import SettingError
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.queries import (
-    Best,
-    Discovery,
-    Numbers,
-    Query,
-    Tables,
-)
+from copula_shirley.measure.queries import Best, Discovery, Numbers, Query, Tables
 from copula_shirley.measure.transcript import Answer, Transcript
 from copula_shirley.privacy.ledger import ALL_ROWS, Ledger
 from copula_shirley.privacy.noise import Integers, NoiseSource

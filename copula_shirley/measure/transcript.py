@@ -16,12 +16,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.queries import (
-    Discovery,
-    Queries,
-    Query,
-    Tables,
-)
+from copula_shirley.measure.queries import Discovery, Queries, Query, Tables
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import Integers
 

@@ -68,12 +68,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        ledger: Ledger,
-        schema: Schema,
-        settings: Mapping[str, Any],
-        rows: int,
+        cls, name: str, ledger: Ledger, schema: Schema, settings: Mapping[str, Any], rows: int
     ) -> Card:
         """The card of what the generator ``name`` fitted.
 
@@ -81,18 +76,13 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """
         columns = [
             ColumnFacts(
-                c.name,
-                c.kind,
-                c.provenance,
-                c.size,
-                c.source,
-                c.provenance == "declared" and c.draft is not None,
+                c.name, c.kind, c.provenance, c.size, c.source, _as_drafted(c.provenance, c.draft)
             )
             for c in schema
         ]
         person, known = None, schema.person_provenance
         if schema.person is not None:
-            as_drafted = known == "declared" and schema.person_draft is not None
+            as_drafted = _as_drafted(known, schema.person_draft)
             person = PersonFacts(schema.max_rows, known, schema.person_source, as_drafted)
         card = cls(
             generator=name,
@@ -164,6 +154,10 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         if self.words != true.words and by != version("copula-shirley"):
             found.append(f"the card's words are not those of this version, or {by} had others")
         return found
+
+
+def _as_drafted(provenance: str, draft: Any) -> bool:
+    return provenance == "declared" and draft is not None
 
 
 def _derived(ledger: Ledger, name: str) -> dict[str, Any]:

@@ -185,10 +185,7 @@ def _classes(column: Column) -> FloatArray:
 
 
 def fit_codings(
-    encoder: str,
-    columns: tuple[Column, ...],
-    target: str | None,
-    numbers: dict[str, FloatArray],
+    encoder: str, columns: tuple[Column, ...], target: str | None, numbers: dict[str, FloatArray]
 ) -> dict[str, Coding]:
     """A coding for every attribute; ``numbers`` are the rows set aside for a supervised encoder.
 

@@ -23,10 +23,7 @@ SMALLEST_DELTA = 1e-9
 
 
 def split_rows(
-    units: NDArray[np.intp],
-    shares: Mapping[str, float],
-    neighbours: str,
-    rng: np.random.Generator,
+    units: NDArray[np.intp], shares: Mapping[str, float], neighbours: str, rng: np.random.Generator
 ) -> dict[str, NDArray[np.intp]]:
     """Deal whole units (rows, or people with all their rows) to named parts (Algorithm 2, line 2).
 

@@ -160,10 +160,7 @@ PARQUET = {
 
 @pytest.mark.parametrize(("make", "said"), PARQUET.items(), ids=[make.__name__ for make in PARQUET])
 def test_a_small_parquet_file_that_says_a_lot_is_refused(
-    make: Callable[[Path], None],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[Path], None], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet, "HARMLESS", 2**27)  # 128 MB: quicker to make
     path = tmp_path / "bomb.parquet"

@@ -10,15 +10,7 @@ from pathlib import Path
 import pytest
 from card_models import SCHEMA, SETTINGS, edited, fitted, rows
 
-from copula_shirley import (
-    ArtefactError,
-    Card,
-    PrivateVine,
-    Schema,
-    card_html,
-    card_of,
-    load,
-)
+from copula_shirley import ArtefactError, Card, PrivateVine, Schema, card_html, card_of, load
 from copula_shirley.files.plain_json import canonical, sha256_of
 from copula_shirley.generator import find_generator, generators
 from copula_shirley.privacy.card_page import page_of, template_id

@@ -33,11 +33,7 @@ def test_spends_on_the_same_rows_add_up_and_on_disjoint_ones_cost_the_maximum() 
 
 @pytest.mark.parametrize(
     ("neighbours", "k", "total"),
-    [
-        ("add-remove", 1, 0.7),
-        ("replace-one", 1, 1.2),
-        ("add-remove", 3, 1.3),
-    ],
+    [("add-remove", 1, 0.7), ("replace-one", 1, 1.2), ("add-remove", 3, 1.3)],
 )
 def test_parts_chosen_by_value_cost_several_parts(neighbours: str, k: int, total: float) -> None:
     # replacing a record of one class by one of another changes both classes; a person has k rows

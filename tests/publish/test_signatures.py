@@ -14,11 +14,7 @@ from card_models import SCHEMA, rows
 from commands import run
 
 from copula_shirley import ArtefactError, SettingError
-from copula_shirley.publish.signatures import (
-    new_key,
-    read_private_key,
-    read_public_key,
-)
+from copula_shirley.publish.signatures import new_key, read_private_key, read_public_key
 from copula_shirley.publish.verify import verify_file
 
 FIT = "data.csv --schema schema.yaml --model dp-histogram -q --sign key.pem"

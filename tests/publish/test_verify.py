@@ -21,15 +21,7 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from copula_shirley import (
-    ArtefactError,
-    Column,
-    Ledger,
-    PrivateVine,
-    Schema,
-    SettingError,
-    load,
-)
+from copula_shirley import ArtefactError, Column, Ledger, PrivateVine, Schema, SettingError, load
 from copula_shirley.files.digest import BLANK, file_sha256, write_digest
 from copula_shirley.generator import generators
 from copula_shirley.measure.calibration import Calibration
