@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from test_faults_audit import TRIALS, Trial
 
 from copula_shirley.evaluation.audit.bounds import DELTA
 from copula_shirley.evaluation.audit.claim import Claim, Limit, Statement, claim_of
@@ -25,6 +26,7 @@ from copula_shirley.evaluation.audit.estimates import (
 )
 from copula_shirley.evaluation.audit.observation import Observation, black_box, flatten
 from copula_shirley.evaluation.audit.pairs import built_in
+from copula_shirley.evaluation.audit.runs import Setup, run_once
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
 
 ONE, ZERO = ([Observation({"x": value})] * 100 for value in (1.0, 0.0))
@@ -119,6 +121,14 @@ def test_power_is_that_of_released_numbers() -> None:
     )
     assert "drawn rows" not in judge(white, [], POWER)[1]
     assert judge(black, [], POWER)[0] == NO_POWER
+
+
+# Once wrong: faults that are planted by names which were gone, seen by slow tests alone
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
+def test_a_generator_with_a_planted_fault_is_fitted(trial: Trial) -> None:
+    make, pair = trial.made(faulty=True)
+    fit = run_once(Setup(make, ("white",)), pair, 0, 1)
+    assert fit.error is None and (fit.boxes or fit.right)
 
 
 def test_the_bound_comes_from_runs_that_the_event_was_not_learnt_on() -> None:

@@ -77,7 +77,8 @@ class Trial:
     settings: dict[str, Any] = field(default_factory=dict)
     runs: int = 400
 
-    def refuted(self, *, faulty: bool) -> bool:
+    def made(self, *, faulty: bool) -> tuple[Any, Pair]:
+        """A factory of generators, and the pair."""
         kind, settings, pair = self.kind, dict(self.settings), self.pair
         if isinstance(pair, str):
             pair = PAIRS[pair]
@@ -87,8 +88,10 @@ class Trial:
             settings |= self.fault
         elif faulty:
             kind = planted(self.fault, kind)
-        make = lambda seed: kind(**settings, random_state=seed)  # noqa: E731
-        return audit(make, pair, runs=self.runs, seed=1, **WHITE).refuted
+        return lambda seed: kind(**settings, random_state=seed), pair
+
+    def refuted(self, *, faulty: bool) -> bool:
+        return audit(*self.made(faulty=faulty), runs=self.runs, seed=1, **WHITE).refuted
 
 
 def columns(number: int) -> Any:
