@@ -195,8 +195,7 @@ class Generator(Fitted):
 
     def coordinates(self, schema: Schema) -> Coordinates:
         """How rows with the rules of a schema enter the model; a target stays as it is."""
-        target = self.get_params().get("target")
-        return Coordinates.of(schema, [target] if isinstance(target, str) else [])
+        return Coordinates.under(schema, self.get_params())
 
     def check_settings(self, schema: Schema) -> None:
         """Refuse settings that cannot be, and columns to be bought by a fit that buys none."""

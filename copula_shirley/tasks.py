@@ -26,8 +26,11 @@ from copula_shirley.publish.pages import write_page
 from copula_shirley.publish.releases import ReleaseLedger, Reservation
 from copula_shirley.publish.verify import verify_file
 from copula_shirley.registry import make_generator
+from copula_shirley.rows.findings import Finding, findings
+from copula_shirley.rows.formats import check_format
 from copula_shirley.rows.recognising import recognised
 from copula_shirley.rows.tables import check_extension, read_table
+from copula_shirley.rows.text_files import line_numbers
 from copula_shirley.rows.writing import formulas, write_table
 from copula_shirley.schema.conditions import given_from_texts
 from copula_shirley.schema.draft import draft_notes, summary
@@ -124,6 +127,19 @@ def draft(
     if output is not None:
         schema.write(output, head=head, longest_list=LONGEST_LIST)
     return head + schema.to_yaml(), notes
+
+
+def check(
+    data: Path | pd.DataFrame, schema: Path | Schema, missing: Sequence[str] = ()
+) -> list[Finding]:
+    """Everything in a table that its schema forbids, for who may see the rows. Nothing is spent."""
+    declared = Schema.read(schema) if isinstance(schema, Path) else schema
+    if not isinstance(data, Path):
+        return findings(data, declared)
+    table, lines = read_table(data, declared, missing), None
+    if check_format(data).is_text:
+        lines = line_numbers(data, declared.file)
+    return findings(table, declared, lines)
 
 
 def plan(schema: Path | Schema, rows: int, generator: Generator) -> Any:

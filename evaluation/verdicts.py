@@ -88,8 +88,12 @@ def coverage(result: Result, _: float | None) -> str:
 
 def validity(result: Result, _: float | None) -> str:
     wrong = [name for name, share in result.detail["columns"].items() if share < 1]
-    outside = f"values outside the schema in: {', '.join(wrong)}"
-    return _end(result, outside if wrong else "every row fits the schema")
+    rules = result.detail.get("rules", {})
+    texts = [f"values outside the schema in: {', '.join(wrong)}"] if wrong else []
+    shares = {rule: 1 - kept for rule, kept in rules.items() if kept < 1}
+    texts += [f"{share:.1%} of the rows break {rule!r}" for rule, share in shares.items()]
+    more = " and keeps every rule" if rules else ""
+    return _end(result, *(texts or [f"every row fits the schema{more}"]))
 
 
 def description(text: str) -> Verdict:

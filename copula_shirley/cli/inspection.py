@@ -85,7 +85,9 @@ def label_lines(generator: Generator) -> Iterator[tuple[str, str]]:
     """What is promised of a model, in headings and texts."""
     schema = generator.table_schema_
     yield from generator.ledger_.summary()
-    yield "cells", ", ".join(f"{c.name} {c.size:,}" for c in schema)
+    yield "cells", ", ".join(f"{c.name} {c.size:,}" for c in generator.schema_)
+    for rule in schema.rules:
+        yield "rule", str(rule)
     bought = [c for c in schema if c.provenance == "private" and not c.categories]
     if bought:
         yield "bought", ", ".join(f"{c.name} {c.minimum} to {c.maximum}" for c in bought)

@@ -14,13 +14,14 @@ from importlib.metadata import version
 from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.files.plain_json import canonical, differences, sha256_of
 from copula_shirley.files.versions import versions
 from copula_shirley.privacy.card_words import Bound, Words, meaning_of, randomness_of, words_of
 from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.schema import Schema
 
 FORMAT = 2
@@ -49,6 +50,15 @@ class PersonFacts(Struct, frozen=True, forbid_unknown_fields=True):
     as_drafted: bool
 
 
+class RuleFacts(Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule between columns, how synthetic rows keep it, and where it is known from."""
+
+    rule: str
+    kept_by: str
+    provenance: str
+    source: str | None
+
+
 class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The privacy card of a fitted model; ``card["meaning"]`` gives plain JSON values."""
 
@@ -65,6 +75,9 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     settings_sha256: str
     schema_sha256: str
     words: Words
+    #: Only of schemas with rules; ``on_broken`` says what became of rows that broke one.
+    rules: list[RuleFacts] | UnsetType = UNSET
+    on_broken: str | UnsetType = UNSET
 
     @classmethod
     def of(
@@ -94,6 +107,8 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             versions=versions(PACKAGES),
             settings_sha256=sha256_of(settings),
             schema_sha256=sha256_of(schema.to_dict()),
+            rules=rules_of(schema, settings) or UNSET,
+            on_broken=schema.on_broken if schema.rules else UNSET,
             **_derived(ledger, name),
         )
         return cls.from_dict(json.loads(canonical(card.to_dict())))  # as a file will give it back
@@ -166,6 +181,15 @@ def _derived(ledger: Ledger, name: str) -> dict[str, Any]:
         "meaning": meaning_of(ledger),
         "words": words_of(ledger, name),
     }
+
+
+def rules_of(schema: Schema, settings: Mapping[str, Any]) -> list[RuleFacts]:
+    """The rules of a schema, for a card."""
+    coordinates = Coordinates.under(schema, settings)
+    return [
+        RuleFacts(str(c.rule), coordinates.way(c), c.rule.provenance, c.rule.source)
+        for c in coordinates.checks
+    ]
 
 
 def domain_warnings(schema: Schema, rows: int) -> list[str]:

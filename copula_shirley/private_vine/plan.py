@@ -23,6 +23,7 @@ from copula_shirley.measure.transcript import Answer, run
 from copula_shirley.private_vine.coarse import ABSOLUTE
 from copula_shirley.private_vine.domain import SHARE, closed
 from copula_shirley.private_vine.stages import learn
+from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     ledger = model.open_ledger(schema)
     budget = f"{ledger.budget or 'no noise'}; {dict(ledger.summary())['neighbours']}; {n:,} rows"
     megabytes = BYTES * n * columns / 2**20 + 150
-    return Plan(stages, budget, _notes(stages, schema), seconds, megabytes)
+    return Plan(stages, budget, _notes(stages, coordinates), seconds, megabytes)
 
 
 @dataclass
@@ -132,7 +133,21 @@ class Rehearsal:
         return Answer([np.full(one.shape, rows) for one, rows in pairs], sigma)
 
 
-def _notes(stages: pd.DataFrame, schema: Schema) -> list[str]:
+def _rule_notes(coordinates: Coordinates) -> list[str]:
+    """How rules are kept, in words."""
+    checks = coordinates.checks
+    if not checks:
+        return []
+    count = "1 rule is" if len(checks) == 1 else f"{len(checks)} rules are"
+    kept = f"{count} kept in every row by a change of coordinates"
+    apart = [repr(str(check.rule)) for check in checks if check not in coordinates.kept]
+    if not apart:
+        return [f"{kept}."]
+    return [f"{kept}, or by leaving out drawn rows that break them: {'; '.join(apart)}."]
+
+
+def _notes(stages: pd.DataFrame, coordinates: Coordinates) -> list[str]:
+    schema = coordinates.modelled
     asked = set(stages["stage"])
     notes = []
     if "tree 1" not in asked and len(schema) > 1:
@@ -153,6 +168,7 @@ def _notes(stages: pd.DataFrame, schema: Schema) -> list[str]:
             "noise, before smoothing lowers it. Fewer columns, coarser cells or a larger epsilon "
             "help."
         )
+    notes += _rule_notes(coordinates)
     if schema.drafted:
         notes.append(
             f"The domain of {len(schema.drafted)} columns was drafted from data; nothing is proved "

@@ -43,6 +43,7 @@ from copula_shirley.generator import Generator
 from copula_shirley.privacy.ledger import Reason
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, quoted
+from copula_shirley.rules.checks import checks_of
 from copula_shirley.schema.conditions import conditions, given_from_texts
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, Schema
@@ -92,6 +93,10 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
     verdict.note("every value lies in the model's domain", faults)
     if faults:
         return
+    if checks := checks_of(model.table_schema_):
+        broken = {str(check.rule): check.broken(numbers).sum() for check in checks}
+        faults = [f"{rows:,} rows break the rule {rule!r}" for rule, rows in broken.items() if rows]
+        verdict.note(f"every row keeps the {len(checks)} rules of the schema", faults)
     unmet = {
         name: ((numbers[name] < wish.low) | (numbers[name] > wish.high)).sum()
         for name, wish in conditions(wanted, model.table_schema_).items()

@@ -45,12 +45,29 @@ def fields_of(
     path: str | Path, how: FileFormat
 ) -> Iterator[tuple[list[str], Iterator[list[list[str]]]]]:
     """The names of the columns of a text file, and blocks of its fields by column."""
+    with _records(path, how) as reader:
+        names = _names(str(path), next(filter(None, reader), []), how)
+        yield names, _blocks(reader, len(names))
+
+
+def line_numbers(path: str | Path, how: FileFormat) -> list[int]:
+    """The line of the file on which each row begins."""
+    found, before = [], 0
+    with _records(path, of_ending(path, how)) as reader:
+        for record in reader:
+            if record:
+                found.append(before + 1)
+            before = reader.line_num
+    return found[1:]
+
+
+@contextmanager
+def _records(path: str | Path, how: FileFormat) -> Iterator[Any]:
+    """A reader of the lines of a text file, the names of its columns included."""
     encoding = "utf-8-sig" if how.encoding.lower() in ("utf-8", "utf8") else how.encoding
     with opened(path) as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
         lines = chain.from_iterable(_lines(str(path), text))
-        reader = csv.reader(lines, strict=True, delimiter=how.separator)
-        names = _names(str(path), next(filter(None, reader), []), how)
-        yield names, _blocks(reader, len(names))
+        yield csv.reader(lines, strict=True, delimiter=how.separator)
 
 
 def read(path: str | Path, schema: Schema | None, how: FileFormat) -> pd.DataFrame:

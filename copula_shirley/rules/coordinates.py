@@ -73,6 +73,12 @@ class Coordinates:
             return cls(schema, schema)
         return _Finder(schema, frozenset(keep)).found()
 
+    @classmethod
+    def under(cls, schema: Schema, settings: Mapping[str, Any]) -> Coordinates:
+        """The coordinates for a generator with these settings: its target stays in the model."""
+        target = settings.get("target")
+        return cls.of(schema, [target] if isinstance(target, str) else [])
+
     def with_measured(self, modelled: Schema) -> Schema:
         """The schema with the columns whose domain a fit has measured."""
         new = {column.name: column for column in modelled}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from copula_shirley.errors import SchemaError
@@ -78,7 +78,10 @@ def _with_table(rule: Any, folder: Path) -> Any:
     table = rule.get("table") if isinstance(rule, Mapping) else None
     if not isinstance(table, Mapping) or set(table) != {"file"} or "function" not in rule:
         return rule
-    path, column = folder / str(table["file"]), name_of("function", rule["function"])
+    place, column = PurePosixPath(str(table["file"])), name_of("function", rule["function"])
+    if place.is_absolute() or ".." in place.parts or "\\" in str(place):
+        raise SchemaError(f"table ({shown(str(place))}) must name a file beside the schema")
+    path = folder / place
     wanted = [*names_of("of", rule.get("of")), column]
     text = read_text(path, LARGEST_YAML, SchemaError, f"table of {column!r}")
     lines = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))

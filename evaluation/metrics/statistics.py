@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 
 from copula_shirley.evaluation.comparison import Comparison, Rows
 from copula_shirley.evaluation.result import Result, pair
+from copula_shirley.rules.checks import checks_of
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
 
@@ -91,7 +92,10 @@ def drift(which: str, c: Comparison) -> Result:
 
 
 def validity(c: Comparison) -> Result:
-    """Share of synthetic rows that lie in the declared domain in every column."""
-    columns = {name: float(1 - wrong.mean()) for name, wrong in c.synthetic.outside.items()}
-    whole = ~np.any(list(c.synthetic.outside.values()), axis=0)
-    return Result(float(whole.mean()), {"columns": columns})
+    """Share of synthetic rows inside the declared domain in every column that keep all rules."""
+    rows = c.synthetic
+    columns = {name: float(1 - wrong.mean()) for name, wrong in rows.outside.items()}
+    broken = {str(check.rule): check.broken(rows.numbers) for check in checks_of(c.schema)}
+    rules = {rule: float(1 - wrong.mean()) for rule, wrong in broken.items()}
+    whole = ~np.any([*rows.outside.values(), *broken.values()], axis=0)
+    return Result(float(whole.mean()), {"columns": columns} | ({"rules": rules} if rules else {}))

@@ -50,6 +50,10 @@ def test_a_table_can_stand_in_a_file_beside_the_schema(tmp_path: Path) -> None:
     text = STAYS.to_yaml().replace("table: {DE: EUR, FR: EUR, US: USD}", "table: {file: money.csv}")
     (tmp_path / "s.yaml").write_text(text)
     assert Schema.read(tmp_path / "s.yaml") == STAYS
+    (tmp_path / "s.yaml").write_text(text.replace("money.csv", "../money.csv"))
+    with pytest.raises(SchemaError, match=r"table .'../money.csv'. must name a file beside"):
+        Schema.read(tmp_path / "s.yaml")
+    (tmp_path / "s.yaml").write_text(text)
     (tmp_path / "money.csv").write_text("land,currency\nDE,EUR\n")
     with pytest.raises(SchemaError, match=r"money.csv.* with the columns country, currency"):
         Schema.read(tmp_path / "s.yaml")

@@ -12,7 +12,7 @@ import jsonschema
 import pandas as pd
 import pytest
 import yaml
-from tables import PEOPLE, people
+from tables import PEOPLE, STAYS, people
 
 from copula_shirley import Column, Schema, SchemaError
 from copula_shirley.files.strict_yaml import load_yaml
@@ -32,7 +32,7 @@ def test_the_readme_and_drafts_and_every_kind_are_valid() -> None:
     (example,) = (b for b in re.findall(r"```yaml\n(.*?)```", README, re.S) if "columns:" in b)
     table = people().assign(who=range(400), email=[f"x{i}@example.org" for i in range(400)])
     kinds = Schema(tuple(Column(k, k, **v.least) for k, v in KINDS.items()))
-    drafts = (Schema.draft(table), Schema.draft(table, person="who"), PEOPLE, kinds)
+    drafts = (Schema.draft(table), Schema.draft(table, person="who"), PEOPLE, kinds, STAYS)
     texts = [schema.to_yaml() for schema in (*drafts, Schema.of_kinds({k: k for k in KINDS}))]
     for text in (example, *texts):
         Schema.from_yaml(text)
@@ -54,6 +54,18 @@ FIT = "columns: {x: {kind: boolean}}"
             )
         ),
         *(f"{FIT}\n{more}" for more in ("left_out: {y: {replace: fake}}", "person: {}", "rows: 3")),
+        *(
+            f"{FIT}\nrules: [{rule}]"
+            for rule in (
+                *("{order: []}", "{order: [x, y], gaps: 1}", "{computed: x}", "{when: {x: 1}}"),
+                *(
+                    "{one_hot: [x, y], exactly: 2}",
+                    "{constant: [x]}",
+                    "{forbidden: {columns: [x]}}",
+                ),
+            )
+        ),
+        f"{FIT}\non_broken: mend",
     ],
 )
 def test_editors_refuse_what_we_refuse(text: str) -> None:

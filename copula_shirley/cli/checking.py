@@ -1,0 +1,40 @@
+"""What is wrong with a table: ``shirley check``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+from copula_shirley import tasks
+from copula_shirley.cli.options import DATA, Data, Json, Missing, option
+from copula_shirley.cli.terminal import messages, print_json, print_table
+from copula_shirley.rows.findings import NOTICE
+
+
+def check(
+    data: Data,
+    schema_file: Annotated[Path, option(DATA, "Declared domain and rules (YAML).", "--schema")],
+    missing: Missing = None,
+    show_values: Annotated[
+        bool, option(DATA, "Quote some of the values, which are private.", "--show-values")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Show all that breaks the schema, by column and rule, with counts and lines.
+
+    For who may see the rows: what is shown is about them and not for release. Exit code 0 if
+    nothing breaks the schema, 1 if something does.
+    """
+    found = tasks.check(data, schema_file, missing or ())
+    if json:
+        entries = [asdict(finding if show_values else finding.quiet) for finding in found]
+        print_json({"notice": NOTICE, "findings": entries})
+        return int(bool(found))
+    if not found:
+        messages.print("Every row fits the schema and keeps its rules.")
+        return 0
+    head = ("where", "problem", "rows", "lines", *(["values"] if show_values else []))
+    lines = [(f.where, f.problem, f.rows or "", f.at, ", ".join(f.values)) for f in found]
+    print_table(NOTICE, head, [line[: len(head)] for line in lines])
+    return 1
