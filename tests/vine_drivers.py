@@ -10,6 +10,7 @@ from copula_shirley import Ledger
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Query
 from copula_shirley.measure.transcript import Answer
+from copula_shirley.privacy.gdp import unit_mu
 from copula_shirley.privacy.noise import Exactness, NoiseFacts
 from copula_shirley.rows.memory import MemoryRows
 
@@ -45,17 +46,19 @@ def looked(rows: MemoryRows, query: Query, ledger: Ledger) -> list[Draw]:
     return spy.draws
 
 
-def cost_of(here: list[Draw], there: list[Draw], *, zcdp: bool) -> float:
+def cost_of(here: list[Draw], there: list[Draw], *, zcdp: bool, gdp: bool = False) -> float:
     """What a pair of neighbours costs: rho, or epsilon.
 
-    Gaussian noise: |difference|_2^2 / (2 sigma^2); Laplace noise: |difference|_1 / scale.
+    Gaussian noise: |difference|_2^2 / (2 sigma^2), or with the mu of one in GDP in place of
+    1 / sigma; Laplace noise: |difference|_1 / scale.
     """
     assert [(kind, scale) for kind, _, scale in here] == [(kind, s) for kind, _, s in there]
     total = 0.0
     for (kind, one, scale), (_, other, _) in zip(here, there, strict=True):
         assert zcdp == (kind == "gaussian")
         change = one - other
-        own = (change**2).sum() / (2 * scale**2) if zcdp else np.abs(change).sum() / scale
+        each = unit_mu(scale) if gdp else 1 / scale
+        own = (change**2).sum() * each**2 / 2 if zcdp else np.abs(change).sum() / scale
         total += float(own)
     assert math.isfinite(total)
     return total

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Self
 
 import scipy
 
 from copula_shirley.errors import SettingError
 from copula_shirley.measure.queries import Best, Discovery, Query
+from copula_shirley.privacy.gdp import DISCRETE_GAUSSIAN, discrete_scale
 from copula_shirley.privacy.ledger import ALL_ROWS, Budget, Ledger, Reason, Sensitivity
 from copula_shirley.privacy.zcdp import rho_of
 
@@ -30,18 +32,29 @@ class Calibration:
 
     Without a budget there is no noise; with a delta costs are in rho, else in epsilon. It is for
     ledgers of this currency and unit alone. ``failure_probability`` is the part of delta that is
-    set aside for discoveries.
+    set aside for discoveries. With ``gdp`` a cost of rho buys the noise that is sqrt(2 rho)-GDP.
     """
 
     def __init__(
-        self, budget: Budget | None, unit: Sensitivity, failure_probability: float = 0.0
+        self,
+        budget: Budget | None,
+        unit: Sensitivity,
+        failure_probability: float = 0.0,
+        *,
+        gdp: bool = False,
     ) -> None:
         self.budget = budget
         self.unit = unit
         self.failure_probability = failure_probability
+        self.gdp = gdp
         self.total = 0.0 if budget is None else budget.epsilon
         if budget is not None and self.zcdp:
-            self.total = rho_of(budget.epsilon, budget.delta - failure_probability)
+            self.total = rho_of(budget.epsilon, budget.delta - failure_probability, gdp=gdp)
+
+    @classmethod
+    def of(cls, ledger: Ledger, failure_probability: float = 0.0) -> Self:
+        """The noise that the budget of a ledger allows."""
+        return cls(ledger.budget, ledger.sensitivity(), failure_probability, gdp=ledger.gdp)
 
     @property
     def zcdp(self) -> bool:
@@ -57,8 +70,9 @@ class Calibration:
         """Refuse a ledger in which these costs would mean something else."""
         if self.budget is None:
             return
-        if self.zcdp != ledger.zcdp:
-            mine, its = ("rho" if zcdp else "epsilon" for zcdp in (self.zcdp, ledger.zcdp))
+        if (self.zcdp, self.gdp) != (ledger.zcdp, ledger.gdp):
+            names = {(False, False): "epsilon", (True, False): "rho", (True, True): "rho of GDP"}
+            mine, its = (names[one.zcdp, one.gdp] for one in (self, ledger))
             raise SettingError(f"calibration: its costs are in {mine}, its ledger counts {its}")
         if self.unit != ledger.sensitivity():
             raise SettingError(
@@ -68,7 +82,7 @@ class Calibration:
             )
 
     def price(self, query: Query) -> Price:
-        mechanism = "discrete gaussian" if self.gaussian else "discrete laplace"
+        mechanism = DISCRETE_GAUSSIAN if self.gaussian else "discrete laplace"
         if isinstance(query, Best):
             mechanism = "exponential"
         failing = self.failure_probability if isinstance(query, Discovery) else 0.0
@@ -92,6 +106,8 @@ class Calibration:
         if self.budget is None:
             return 0.0
         cost = share * self.total
+        if self.gdp:  # the mu of a count that changes by 1
+            return discrete_scale(math.sqrt(2 * cost / count) / reach.l2)
         return reach.l2 * math.sqrt(count / (2 * cost)) if self.zcdp else reach.l1 * count / cost
 
     def sigma(self, share: float, count: int) -> float:

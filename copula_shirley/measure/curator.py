@@ -16,8 +16,9 @@ the L1 norm and s2 in L2.
 - ``Best``: one round of the exponential mechanism among whole scores of a statistic, each of which
   one unit changes by at most its reach; with parameter e it costs e in epsilon and e^2/8 in rho.
 
-Discrete Gaussian noise of parameter sigma costs rho = L2^2 / (2 sigma^2), discrete Laplace noise of
-scale b costs epsilon = L1 / b. Each query is charged before rows are looked at.
+Discrete Gaussian noise of parameter sigma costs rho = L2^2 / (2 sigma^2) in zCDP, and a little more
+in GDP (``copula_shirley.privacy.gdp``); discrete Laplace noise of scale b costs epsilon = L1 / b.
+Each query is charged before rows are looked at.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Curator:
         self._rows = rows
         self._ledger = ledger
         self._part = part
-        self.calibration = calibration or Calibration(ledger.budget, ledger.sensitivity())
+        self.calibration = calibration or Calibration.of(ledger)
         self.calibration.check_ledger(ledger)
         self.transcript = Transcript() if transcript is None else transcript
         if source is None and self.calibration.budget is not None:

@@ -57,6 +57,7 @@ def page_of(card: Card, file: Mapping[str, str] | None = None, made: str | None 
                 made=made,
                 mood=mood,
                 **{name: summary[name] for name in ("claimed", "proved", "spent")},
+                by_zcdp=summary.get("by zCDP"),
                 unit=unit_in_words(ledger),
                 unprotected=ledger.grouped_unprotected(),
                 randomness=randomness,

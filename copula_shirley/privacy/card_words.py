@@ -65,7 +65,12 @@ def meaning_of(ledger: Ledger) -> list[Bound] | None:
     bounds = []
     for rate in FALSE_POSITIVES:
         most = most_true_positives(
-            rate, proved.epsilon, proved.delta, rho=proved.rho, failing=ledger.failure_probability
+            rate,
+            proved.epsilon,
+            proved.delta,
+            rho=proved.rho,
+            failing=ledger.failure_probability,
+            gdp=ledger.gdp,
         )
         up = min(1.0, math.ceil(round(most * 10**DECIMALS, 3)) / 10**DECIMALS)
         bounds.append(Bound(rate, up))

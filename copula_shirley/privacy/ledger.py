@@ -6,7 +6,9 @@ here too, and from then on nothing is proved about the release as a whole.
 
 A ledger with ``zcdp=True`` adds up rho instead (``copula_shirley.privacy.zcdp``), and with it the
 deltas of mechanisms that fail with a small chance (approximate zCDP, Bun and Steinke 2016, section
-8): what is left of the budget's delta turns the sum of rho into epsilon.
+8): what is left of the budget's delta turns the sum of rho into epsilon. With ``gdp=True`` it takes
+discrete Gaussian noise only, at a rho with which it is sqrt(2 rho)-GDP, too; then the same sum
+means a smaller epsilon (``copula_shirley.privacy.gdp``), and ``by_zcdp`` tells the other.
 """
 
 # ruff: noqa: PLC0414  (budgets and sensitivities can be imported from here, too)
@@ -15,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +34,7 @@ from copula_shirley.privacy.budget import histogram_sensitivity as histogram_sen
 from copula_shirley.privacy.composition import ALL_ROWS as ALL_ROWS
 from copula_shirley.privacy.composition import Few, Partition, check_rows, names_of_rows, total_cost
 from copula_shirley.privacy.composition import Spend as Spend
+from copula_shirley.privacy.gdp import DISCRETE_GAUSSIAN, pays
 from copula_shirley.privacy.noise import Exactness, NoiseFacts
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
 
@@ -127,6 +130,8 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     domains: dict[str, str] = field(default_factory=dict)
     #: Spends are in rho; the budget needs a delta.
     zcdp: bool = False
+    #: Each rho is half the square of a mu of Gaussian differential privacy, too.
+    gdp: bool = False
     #: Where the noise comes from; None where none was drawn or nobody said.
     noise: NoiseFacts | None = None
     partitions: Annotated[tuple[Partition, ...], Few] = ()
@@ -141,6 +146,8 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             check_rows(use.rows, known)
         if self.zcdp and (self.budget is None or self.budget.delta == 0):
             raise SettingError(f"budget ({self.budget}) must have a delta for zCDP")
+        if self.gdp and not self.zcdp:
+            raise SettingError("gdp (True) needs zcdp: its costs are in rho")
         if self.spends:  # costs are not negative, so where all are allowed the first ones were
             spends, self.spends = self.spends, ()
             self._add(spends, "what was spent")
@@ -148,12 +155,15 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     # -- what a fit tells it -------------------------------------------------------
 
     @classmethod
-    def of(cls, schema: Schema, budget: Budget | None, neighbours: str) -> Ledger:
+    def of(
+        cls, schema: Schema, budget: Budget | None, neighbours: str, *, gaussian: bool = False
+    ) -> Ledger:
         """A ledger that claims its budget; a delta is for zCDP.
 
-        A unit is a row, or a person with all rows if the schema names one.
+        A unit is a row, or a person with all rows if the schema names one. If all noise will be
+        discrete ``gaussian`` noise, it is counted in GDP if that buys less noise.
         """
-        return cls(
+        ledger = cls(
             budget,
             claimed=budget,
             neighbours=neighbours,
@@ -161,6 +171,10 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             rows_per_unit=1 if schema.person is None else schema.max_rows,
             zcdp=budget is not None and budget.delta > 0,
         )
+        if gaussian and ledger.zcdp and budget is not None:
+            rho, other = (rho_of(*astuple(budget), gdp=gdp) for gdp in (True, False))
+            ledger.gdp = pays(rho, other, ledger.sensitivity())
+        return ledger
 
     def drawn_by(self, noise: NoiseFacts) -> None:
         """State where noise comes from; of several sources the least fit for release counts."""
@@ -220,6 +234,11 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
             raise SettingError(
                 f"rho ({spend.rho!r}) must be positive and delta ({spend.delta!r}) in [0, 1)"
             )
+        if self.gdp and spend.mechanism != DISCRETE_GAUSSIAN:
+            raise SettingError(
+                f"{spend.stage} of {spend.what}: mechanism ({spend.mechanism!r}) must be "
+                f"{DISCRETE_GAUSSIAN!r} in a ledger that counts in GDP"
+            )
         check_rows(spend.rows, known)
 
     def _add(self, spends: tuple[Spend, ...], what: str) -> None:
@@ -265,11 +284,19 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
 
     @property
     def spent(self) -> Total:
+        return self._spent(gdp=self.gdp)
+
+    @property
+    def by_zcdp(self) -> Total | None:
+        """What zCDP makes of spends that are counted in GDP: it holds, too, and says less."""
+        return self._spent(gdp=False) if self.gdp and self.spends else None
+
+    def _spent(self, *, gdp: bool) -> Total:
         cost = self._cost()
         if not self.zcdp or self.budget is None or not self.spends:
             return cost
         left = self.budget.delta - cost.delta
-        epsilon = epsilon_of(cost.rho, left) if left > 0 else math.inf
+        epsilon = epsilon_of(cost.rho, left, gdp=gdp) if left > 0 else math.inf
         return Total(epsilon, max(self.budget.delta, cost.delta), cost.rho)
 
     @property
@@ -298,7 +325,7 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         """
         cost = self._cost()
         left = budget.delta - cost.delta
-        if self.zcdp and left > 0 and cost.rho <= rho_of(budget.epsilon, left):
+        if self.zcdp and left > 0 and cost.rho <= rho_of(budget.epsilon, left, gdp=self.gdp):
             return True
         total = self.spent
         return (
@@ -311,9 +338,10 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
     def to_dict(self) -> dict[str, Any]:
         """The ledger as plain lists and mappings, with totals and words for readers of files."""
         entry = {
-            **{name: getattr(self, name) for name in FIELDS},
+            **{name: getattr(self, name) for name in FIELDS if name != "gdp"},
             "proved": self.proved,
             "spent": self.spent,
+            **({"gdp": True, "by_zcdp": self.by_zcdp} if self.gdp else {}),
             "randomness": self.randomness,
             "seeded": self.seeded,
             "unprotected": [{**asdict(use), "why": use.why} for use in self.unprotected],
@@ -333,7 +361,8 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
                 "or fit again, which spends again"
             )
         try:
-            return msgspec.convert({name: entry[name] for name in FIELDS}, cls)
+            told = {name: entry[name] for name in FIELDS if name != "gdp" or name in entry}
+            return msgspec.convert(told, cls)
         except (KeyError, msgspec.ValidationError) as error:
             raise SettingError(f"the ledger cannot be read: {error}") from None
 
@@ -353,11 +382,13 @@ would bring the total to epsilon 1.2, above the budget of epsilon 1
         else:
             uses = len(self.unprotected)
             proved = f"nothing for the release as a whole: {uses} unprotected uses"
+        by_zcdp = [("by zCDP", str(self.by_zcdp))] if self.by_zcdp else []
         several = f" (at most {self.rows_per_unit} rows each)" if self.rows_per_unit > 1 else ""
         return [
             ("claimed", str(self.claimed or "nothing")),
             ("proved", proved),
             ("spent", str(self.spent) if self.spends else "nothing"),
+            *by_zcdp,
             ("neighbours", f"{self.neighbours.replace('-', ' ')} {self.unit}{several}"),
             ("randomness", self.randomness),
         ]

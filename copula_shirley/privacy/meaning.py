@@ -19,6 +19,11 @@ yes", of chance f under Q (false positives) and t under P (true positives).
 Rho-zCDP that fails with a chance of at most delta_0 means (epsilon, delta(epsilon) + delta_0)-DP
 for every epsilon >= 0, by the conversion of ``copula_shirley.privacy.zcdp``. Each of them is a
 bound, so their minimum is one; where the search for it is inexact, what it finds is still a bound.
+
+Where the same rho is mu^2 / 2 of mu-GDP, the curve is known: t <= G(f) = Phi(Phi^-1(f) + mu) (Dong,
+Roth and Su 2022). If it fails with a chance of delta_0, P and Q are (1 - delta_0) of laws P' and Q'
+with that curve and delta_0 of others; so t <= delta_0 + (1 - delta_0) P'(S), and Q'(S) is at most
+f / (1 - delta_0): t <= delta_0 + G(f / (1 - delta_0)).
 """
 
 from __future__ import annotations
@@ -48,11 +53,12 @@ def most_true_positives(
     *,
     rho: float = 0.0,
     failing: float = 0.0,
+    gdp: bool = False,
 ) -> float:
     """The largest true-positive rate of any attacker at a false-positive rate.
 
     The guarantee is (epsilon, delta), and rho-zCDP but for an event of chance ``failing``, if rho
-    is above 0.
+    is above 0; with ``gdp`` it is sqrt(2 rho)-GDP, too.
 
     Examples
     --------
@@ -66,7 +72,9 @@ def most_true_positives(
     if not 0 <= false_positives <= 1:
         raise SettingError(f"false_positives ({false_positives!r}) must be in [0, 1]")
     bound = _bound(false_positives, epsilon, delta)
-    if rho > 0:
+    if rho > 0 and gdp:
+        bound = min(bound, _gdp_bound(false_positives, math.sqrt(2 * rho), failing))
+    elif rho > 0:
         bound = min(bound, _zcdp_bound(false_positives, rho, failing))
     return max(bound, false_positives)  # who tosses a coin gets that
 
@@ -78,6 +86,11 @@ def _bound(false_positives: float, epsilon: float, delta: float) -> float:
     yes = math.exp(epsilon) * false_positives + delta
     no = 1 - math.exp(-epsilon) * (1 - delta - false_positives)
     return min(1.0, yes, no)
+
+
+def _gdp_bound(false_positives: float, mu: float, failing: float) -> float:
+    shifted = scipy.special.ndtri(min(1.0, false_positives / (1 - failing))) + mu
+    return min(1.0, failing + float(scipy.special.ndtr(shifted)))
 
 
 @lru_cache(64)

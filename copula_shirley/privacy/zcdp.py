@@ -12,6 +12,9 @@ Costs
 - An epsilon-DP mechanism: epsilon^2 / 2 (Bun and Steinke 2016, proposition 1.4).
 - The exponential mechanism with parameter epsilon: epsilon^2 / 8 (Cesar and Rogers 2021; Rogers and
   Steinke 2021), since its privacy loss lies in an interval of width epsilon.
+
+Where every mechanism is mu-GDP with mu^2 = 2 rho, too, the sum of rho means more: with ``gdp`` the
+functions convert by the curve of Gaussian noise (``copula_shirley.privacy.gdp``).
 """
 
 from __future__ import annotations
@@ -22,13 +25,16 @@ from functools import lru_cache
 import scipy
 
 from copula_shirley.errors import SettingError
+from copula_shirley.privacy import gdp as gaussian
 
 #: Orders alpha - 1 are searched between these powers of e.
 ORDERS = (-12.0, 30.0)
 
 
-def log_delta(rho: float, epsilon: float) -> float:
+def log_delta(rho: float, epsilon: float, *, gdp: bool = False) -> float:
     """Logarithm of the least delta that the conversion gives."""
+    if gdp:
+        return gaussian.log_delta(rho, epsilon)
 
     def at(log_order: float) -> float:
         order = math.exp(log_order)  # alpha - 1
@@ -43,33 +49,35 @@ def log_delta(rho: float, epsilon: float) -> float:
 
 
 @lru_cache(4096)
-def epsilon_of(rho: float, delta: float) -> float:
-    """The epsilon of rho-zCDP at a given delta; never too small.
+def epsilon_of(rho: float, delta: float, *, gdp: bool = False) -> float:
+    """The epsilon of rho-zCDP (or of GDP) at a given delta; never too small.
 
     Examples
     --------
-    >>> round(epsilon_of(0.1, 1e-6), 3)
-    2.142
+    >>> round(epsilon_of(0.1, 1e-6), 3), round(epsilon_of(0.1, 1e-6, gdp=True), 3)
+    (2.142, 1.995)
     """
     if rho == 0:
         return 0.0
     goal = math.log(delta)
     high = rho + 2 * math.sqrt(rho * -goal)  # Bun and Steinke 2016, proposition 1.3
-    if log_delta(rho, 0.0) <= goal:
+
+    def above(epsilon: float) -> float:
+        return log_delta(rho, epsilon, gdp=gdp) - goal
+
+    if above(0.0) <= 0:
         return 0.0
-    while log_delta(rho, high) > goal:  # orders that are searched are too large for a huge rho
+    while above(high) > 0:  # orders that are searched are too large for a huge rho
         high *= 2
-    found = float(
-        scipy.optimize.brentq(lambda e: log_delta(rho, e) - goal, 0.0, high, xtol=1e-14, rtol=1e-14)
-    )
-    while log_delta(rho, found) > goal:  # rounding of the root
+    found = float(scipy.optimize.brentq(above, 0.0, high, xtol=1e-14, rtol=1e-14))
+    while above(found) > 0:  # rounding of the root
         found *= 1 + 1e-12
     return found
 
 
 @lru_cache(256)
-def rho_of(epsilon: float, delta: float) -> float:
-    """The largest rho that means (epsilon, delta)-DP; never too large.
+def rho_of(epsilon: float, delta: float, *, gdp: bool = False) -> float:
+    """The largest rho that means (epsilon, delta)-DP in zCDP (or in GDP); never too large.
 
     Examples
     --------
@@ -78,16 +86,16 @@ def rho_of(epsilon: float, delta: float) -> float:
     (0.01497, 1.0)
     """
     if not 0 < delta < 1:
-        raise SettingError(f"delta ({delta!r}) must be in (0, 1) for zCDP")
+        raise SettingError(f"delta ({delta!r}) must be in (0, 1) for a cost in rho")
     goal = math.log(delta)
     low, high = 0.0, epsilon
-    while log_delta(high, epsilon) <= goal:
+    while log_delta(high, epsilon, gdp=gdp) <= goal:
         high *= 2
     while high - low > 1e-15 * high:
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        if log_delta(middle, epsilon) <= goal:
+        if log_delta(middle, epsilon, gdp=gdp) <= goal:
             low = middle
         else:
             high = middle

@@ -27,7 +27,6 @@ from copula_shirley.privacy.budget import (
     Budget,
     NeighbourName,
     check_epsilon,
-    histogram_sensitivity,
 )
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import LARGEST_SCALE
@@ -170,7 +169,7 @@ class PrivateVine(Generator):
         if scale > LARGEST_SCALE:
             raise SettingError(
                 f"epsilon ({self.epsilon!r}) is too small for these columns ({len(schema):,}) and "
-                f"rows of a person ({self._rows_per_unit(schema):,}): noise of scale {scale:.3g} "
+                f"rows of a person ({schema.max_rows:,}): noise of scale {scale:.3g} "
                 f"would be needed, and {LARGEST_SCALE:.3g} is the largest"
             )
 
@@ -215,21 +214,17 @@ class PrivateVine(Generator):
         return None if self.epsilon is None else Budget(float(self.epsilon), float(self.delta))
 
     def open_ledger(self, schema: Schema) -> Ledger:
-        return Ledger.of(schema, self._budget(), self.neighbours)
-
-    @staticmethod
-    def _rows_per_unit(schema: Schema) -> int:
-        return 1 if schema.person is None else schema.max_rows
+        return Ledger.of(schema, self._budget(), self.neighbours, gaussian=True)
 
     def failure_probability(self, schema: Schema) -> float:
         """A part of delta is for categories that are measured."""
         return self.delta * DELTA_SHARE if self._to_buy(schema) else 0.0
 
     def _noise(self, schema: Schema) -> Calibration:
-        unit = histogram_sensitivity(self.neighbours, self._rows_per_unit(schema))
         # a plan is made before a fit, which knows what it has measured
         listed = "category" in (self._stored or self._storages(schema)).values()
-        return Calibration(self._budget(), unit, self.delta * DELTA_SHARE if listed else 0.0)
+        failing = self.delta * DELTA_SHARE if listed else 0.0
+        return Calibration.of(self.open_ledger(schema), failing)
 
     def problem(self, schema: Schema, pool_seed: int, *, families: bool | None = None) -> Problem:
         """Everything public that the stages of a fit depend on."""

@@ -49,7 +49,7 @@ from copula_shirley.schema.domain import LARGEST_DOMAIN, LARGEST_NUMERIC_DOMAIN,
 from copula_shirley.schema.schema import Column, Schema
 
 #: Number of the method: another one asks other questions, or makes another model of the answers.
-REVISION = 6
+REVISION = 7
 LEAST_ROWS, LEAST_CLASS = 10.0, 1e-3
 #: A smaller share of the budget is not spent.
 LEAST_SHARE = 1e-12

@@ -18,17 +18,18 @@ Composition
 -----------
 Epsilons add up, and so do deltas (basic composition). If every entry is rho-zCDP (but for a small
 chance of failing, which counts as delta), rho adds up, and the sum means an epsilon at what the
-cap's delta leaves when the chances of failing are taken off (``zcdp.epsilon_of``). Each of
-the two is a proof about all releases together, so the smaller epsilon counts. The second is never
-much worse than the first and mostly far better: ten releases of epsilon 1 cost 10 by the first,
-about 3.2 by the second. A delta alone does not say that a fit is rho-zCDP, its ledger does: what
+cap's delta leaves when the chances of failing are taken off (``zcdp.epsilon_of``); a smaller one if
+every rho is one of GDP, too, and adds up as such (``copula_shirley.privacy.gdp``). Each of the two
+is a proof about all releases together, so the smaller epsilon counts. The second is never much
+worse than the first and mostly far better: ten releases of epsilon 1 cost 10 by the first, about
+3.2 by the second. A delta alone does not say that a fit is rho-zCDP, its ledger does: what
 counts in epsilon with a delta has no rho here. Without a delta rho is epsilon^2 / 2 (Bun and
 Steinke 2016, proposition 1.4).
 
 Both hold for costs that were fixed beforehand. For costs that somebody chose after looking at
 earlier releases, sums of epsilon and delta still hold (Rogers, Roth, Ullman and Vadhan 2016) and
-so do sums of rho (Feldman and Zrnic 2021); where the first bound decides for some histories and
-the second for others, delta at most doubles.
+so do sums of rho (Feldman and Zrnic 2021; of GDP Smith and Thakurta 2022); where the first bound
+decides for some histories and the second for others, delta at most doubles.
 
 The file is JSON, each entry with a digest that includes the one before. That finds damage and
 careless edits. It is no lock: the curator can edit with care, or start another file, and only
@@ -83,15 +84,17 @@ class Cost:
     delta: Amount = 0.0
     rho: Amount | None = None
     failing: Amount = 0.0
+    #: Whether rho is half the square of a mu of Gaussian differential privacy, too.
+    gdp: bool = False
 
     __str__ = Budget.__str__
 
     @classmethod
-    def of(cls, total: Budget | Total, zcdp: bool, rho: float, failing: float) -> Self:
-        """The cost of a fit whose ledger counts in rho, or (``zcdp`` false) in epsilon."""
+    def of(cls, total: Budget | Total, ledger: Ledger, rho: float, failing: float) -> Self:
+        """The cost of a fit whose ledger counts in rho, or else in epsilon."""
         if total.delta == 0:
             return cls(total.epsilon, 0.0, total.epsilon**2 / 2)
-        return cls(total.epsilon, total.delta, rho if zcdp else None, failing)
+        return cls(total.epsilon, total.delta, rho if ledger.zcdp else None, failing, ledger.gdp)
 
 
 def total_of(costs: Sequence[Cost], cap: Budget) -> Total:
@@ -111,7 +114,8 @@ def total_of(costs: Sequence[Cost], cap: Budget) -> Total:
     if not costs or len(rhos) < len(costs) or left <= 0:
         return basic
     rho = math.fsum(rhos)
-    concentrated = Total(epsilon_of(rho, left), cap.delta, rho)
+    epsilon = epsilon_of(rho, left, gdp=all(c.gdp for c in costs if c.rho))
+    concentrated = Total(epsilon, cap.delta, rho)
     if concentrated.epsilon < basic.epsilon or not _within(basic, cap):
         return concentrated
     return basic
@@ -153,6 +157,7 @@ class _Entry(Struct, forbid_unknown_fields=True):
     delta: Amount = 0.0
     rho: Amount | None = None
     failing: Amount = 0.0
+    gdp: bool = False
     generator: str = ""
     what: str = ""
     settings_sha256: str = ""
@@ -174,7 +179,7 @@ def _releases(entries: Sequence[_Entry]) -> list[Release]:
     """The releases as they stand after all entries; a KeyError if one cannot follow another."""
     found: dict[int, Release] = {}
     for entry in entries:
-        cost = Cost(entry.epsilon, entry.delta, entry.rho, entry.failing)
+        cost = Cost(entry.epsilon, entry.delta, entry.rho, entry.failing, entry.gdp)
         old = found.get(entry.number)
         if BEFORE[entry.kind] != (old and old.state):
             raise KeyError(entry.kind)
@@ -341,8 +346,9 @@ class ReleaseLedger:
                 )
         budget = opened.budget
         # what fails with a small chance is part of delta, so this rho is not too small
-        rho = rho_of(budget.epsilon, budget.delta) if opened.zcdp else 0.0
-        return Cost.of(budget, opened.zcdp, rho, generator.failure_probability(schema))
+        gdp = opened.gdp
+        rho = rho_of(budget.epsilon, budget.delta, gdp=gdp) if opened.zcdp else 0.0
+        return Cost.of(budget, opened, rho, generator.failure_probability(schema))
 
     def _append(self, entry: dict[str, Any], cost: Cost | None = None) -> int:
         """Add an entry under the lock; with a cost, refuse what passes the cap."""
@@ -438,7 +444,7 @@ class Reservation:
         spent = ledger.proved
         if spent is None or (ledger.spends and not exact):
             raise BudgetError("releases: the fit proves nothing after all; do not publish it")
-        cost = Cost.of(spent, ledger.zcdp, spent.rho, ledger.failure_probability)
+        cost = Cost.of(spent, ledger, spent.rho, ledger.failure_probability)
         self._ledger._append({"kind": SETTLED, "number": self._number, **asdict(cost)})
         if not _within(spent, self.cost):
             raise BudgetError(

@@ -404,5 +404,6 @@ def exercised(fits: Sequence[Fit], boxes: Sequence[str]) -> tuple[list[str], lis
 
 def _gaussian_only(claim: Claim, fits: Sequence[Fit]) -> Claim:
     """The claim, Gaussian only if no fit chose by an exponential mechanism, say."""
-    every = all(fit.stated.gaussian for fit in fits if fit.stated)
-    return replace(claim, gaussian=claim.gaussian and every)
+    stated = [fit.stated for fit in fits if fit.stated]
+    gaussian = claim.gaussian and all(one.gaussian for one in stated)
+    return replace(claim, gaussian=gaussian, gdp=claim.gdp and all(one.gdp for one in stated))

@@ -22,7 +22,8 @@ STAGES = (
 )
 DOMAIN = ("categories", "magnitudes", "rest", "resolution")
 #: Discrete Gaussian noise of sigma >= 1 shows up to 4.6 % more mu than 1/sigma, since its events
-#: cannot cut between whole numbers; for larger mu nothing is refuted by mu.
+#: cannot cut between whole numbers; for larger mu nothing is refuted by mu. A ledger of GDP has
+#: reckoned with that: there mu is proved.
 MU_SLACK, LARGEST_MU = 1.05, 1.0
 
 
@@ -39,8 +40,9 @@ class Statement:
     epsilon: float | None = None
     delta: float = 0.0
     proved: str | None = None
-    #: Whether it counts in rho, and whether all its mechanisms are Gaussian.
+    #: Whether it counts in rho, and in GDP, and whether all its mechanisms are Gaussian.
     zcdp: bool = False
+    gdp: bool = False
     gaussian: bool = False
     relation: str | None = None
     unit: str = "row"
@@ -62,6 +64,7 @@ def statement_of(generator: Any) -> Statement | None:
         0.0 if claimed is None else claimed.delta,
         None if ledger.proved is None else str(ledger.proved),
         ledger.zcdp,
+        ledger.gdp,
         bool(spends) and all("gaussian" in spend.mechanism for spend in spends),
         ledger.neighbours,
         ledger.unit,
@@ -107,7 +110,9 @@ class Claim:
     delta: float = 0.0
     #: The zCDP behind the promise, where the ledger counts in rho.
     rho: float | None = None
-    #: Whether all noise is Gaussian, so that mu = sqrt(2 rho) holds.
+    #: Whether rho is that of GDP, too, so that mu = sqrt(2 rho) is proved.
+    gdp: bool = False
+    #: Whether all noise is Gaussian, so that mu = sqrt(2 rho) holds, nearly at least.
     gaussian: bool = False
     #: "add-remove" or "replace-one"; None where nobody states one.
     relation: str | None = None
@@ -138,12 +143,15 @@ class Claim:
         """What is bounded; quantities in one list follow from the same event."""
         limits = [[Limit("epsilon", self.delta, self.epsilon, self.epsilon)]]
         if 0 < self.delta < DELTA:
-            implied = self.epsilon if self.rho is None else epsilon_of(self.rho, DELTA)
+            implied = self.epsilon
+            if self.rho is not None:
+                implied = epsilon_of(self.rho, DELTA, gdp=self.gdp)
             limits.append([Limit("epsilon", DELTA, implied, implied)])
         if self.delta > 0:
             most = None if self.rho is None else self.mu
             judged = most is not None and self.gaussian and most <= LARGEST_MU
-            mu = Limit("mu", self.delta, most, MU_SLACK * self.mu if judged else None)
+            refuting = most if self.gdp else MU_SLACK * self.mu if judged else None
+            mu = Limit("mu", self.delta, most, refuting)
             limits.append([mu, Limit("rho", self.delta, self.rho, self.rho)])
         return limits
 
@@ -170,5 +178,6 @@ def claim_of(
     if ledger.epsilon is None:
         what = "its ledger claims nothing" if stated else "it keeps no ledger"
         raise SettingError(f"claim (None) must be given: {what}")
-    rho = rho_of(ledger.epsilon, ledger.delta) if ledger.zcdp else None
-    return Claim(ledger.epsilon, ledger.delta, rho, ledger.gaussian, source="ledger", **about)
+    rho = rho_of(ledger.epsilon, ledger.delta, gdp=ledger.gdp) if ledger.zcdp else None
+    about |= {"gdp": ledger.gdp, "gaussian": ledger.gaussian}
+    return Claim(ledger.epsilon, ledger.delta, rho, source="ledger", **about)

@@ -30,6 +30,7 @@ from copula_shirley.evaluation.audit.estimates import (
     estimates_of_pair,
 )
 from copula_shirley.evaluation.audit.observation import Observation
+from copula_shirley.privacy.gdp import discrete_scale
 from copula_shirley.privacy.noise import Integers, SeededNoise
 
 #: Cells of the control, and rows in each, on which noise does not depend.
@@ -56,7 +57,8 @@ def _noise_of(claim: Claim, seed: int, weaker: int) -> Callable[[Integers], Inte
     source = SeededNoise(np.random.default_rng([0xC0117801, seed, weaker]))
     if claim.delta == 0:
         return lambda counts: source.laplace(counts, 1 / claim.epsilon / weaker)
-    return lambda counts: source.gaussian(counts, 1 / claim.mu / weaker)
+    scale = discrete_scale(claim.mu) if claim.gdp else 1 / claim.mu
+    return lambda counts: source.gaussian(counts, scale / weaker)
 
 
 def control_runs(claim: Claim, runs: int, seed: int, weaker: int = 1) -> list[list[Observation]]:

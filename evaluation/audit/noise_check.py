@@ -80,7 +80,7 @@ def scales(ledger: Ledger, queries: Sequence[Any]) -> list[tuple[float, float]] 
     """
     if ledger.budget is None or len(ledger.spends) != len(queries):
         return None
-    calibration = Calibration(ledger.budget, ledger.sensitivity())
+    calibration = Calibration.of(ledger)
     found = []
     for query, spend in zip(queries, ledger.spends, strict=True):
         share = (spend.rho if ledger.zcdp else spend.epsilon) / calibration.total

@@ -4,9 +4,11 @@ First principles, and not the ledger's arithmetic. With d the difference of what
 Laplace noise costs epsilon = |d|_1 / scale. A choice whose chances grow as exp(score / scale)
 costs the largest change of the logarithm of a chance. Gaussian noise has mu = |d|_2 / scale.
 In zCDP they are worth rho = epsilon^2 / 2, w^2 / 8 with w the width of the interval in which the
-changes lie, and mu^2 / 2. Against a pair (epsilon, delta) the Gaussian parts are tested together by
-their exact delta (Balle and Wang 2018). Categories that only one of two tables has are covered by
-the delta of their discovery and not by noise: the chance that one of them is released is added up.
+changes lie, and mu^2 / 2; in a ledger of GDP mu is that of noise on whole numbers, a little more
+(``copula_shirley.privacy.gdp``). Against a pair (epsilon, delta) the Gaussian parts are tested
+together by their exact delta (Balle and Wang 2018). Categories that only one of two tables has are
+covered by the delta of their discovery and not by noise: the chance that one of them is released is
+added up.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 from scipy.special import logsumexp as log_sum
 
 from copula_shirley.evaluation.audit.bounds import gaussian_delta
+from copula_shirley.privacy.gdp import unit_mu
 from copula_shirley.privacy.recording import Charge, Recording, Request
 
 #: Costs and charges are sums of floating-point numbers.
@@ -56,7 +59,7 @@ def _too_dear(spends: list[Any], drawn: Draws, ledger: Any) -> str | None:
             f"delta {delta:.3g}"
         )
     if ledger.zcdp:
-        cost = math.fsum(_rho(*pair) for pair in drawn)
+        cost = math.fsum(_rho(*pair, gdp=ledger.gdp) for pair in drawn)
         too_much = cost > rho * (1 + SLACK)
         return f"{told} costs rho {cost:.4g}, charged is {rho:.4g}" if too_much else None
     pure = math.fsum(_epsilon(*pair) for pair in drawn if pair[0].kind != "gaussian")
@@ -118,8 +121,8 @@ def _epsilon(here: Request, there: Request) -> float:
     return float(np.abs(_difference(here, there)).sum()) / here.scale
 
 
-def _rho(here: Request, there: Request) -> float:
+def _rho(here: Request, there: Request, *, gdp: bool) -> float:
     if here.kind == "choose":
         return float(np.ptp(_losses(here, there))) ** 2 / 8
     cost = _epsilon(here, there) if here.kind == "laplace" else _mu(here, there)
-    return cost**2 / 2
+    return (cost * here.scale * unit_mu(here.scale) if gdp and cost else cost) ** 2 / 2

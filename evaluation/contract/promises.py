@@ -53,7 +53,9 @@ def recomputed(entry: dict[str, Any]) -> dict[str, float]:
     total = {part: cost(ALL_ROWS, part) for part in ("epsilon", "delta", "rho")}
     if entry.get("zcdp") and entry["spends"]:
         left = entry["budget"]["delta"] - total["delta"]
-        total["epsilon"] = epsilon_of(total["rho"], left) if left > 0 else math.inf
+        total["epsilon"] = math.inf
+        if left > 0:
+            total["epsilon"] = epsilon_of(total["rho"], left, gdp=entry.get("gdp", False))
         total["delta"] = max(entry["budget"]["delta"], total["delta"])
     return total
 

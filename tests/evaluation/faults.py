@@ -128,7 +128,7 @@ def calibrated(change: Callable[[Calibration, Ledger], Calibration]) -> Fault:
 
 def of_unit(known: Calibration, neighbours: str, rows: int) -> Calibration:
     unit = histogram_sensitivity(neighbours, rows)
-    return Calibration(known.budget, unit, known.failure_probability)
+    return Calibration(known.budget, unit, known.failure_probability, gdp=known.gdp)
 
 
 def divided(factor: float) -> Fault:
@@ -138,7 +138,9 @@ def divided(factor: float) -> Fault:
         def scale_of(self, *about: Any) -> float:
             return super().scale_of(*about) / factor
 
-    return calibrated(lambda known, _: Divided(known.budget, known.unit, known.failure_probability))
+    return calibrated(
+        lambda known, _: Divided(known.budget, known.unit, known.failure_probability, gdp=known.gdp)
+    )
 
 
 class Alike(Calibration):

@@ -33,8 +33,8 @@ from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.privacy.zcdp import rho_of
 from copula_shirley.rows.memory import MemoryRows
 
-RHO = rho_of(1.0, 1e-9)
-CLAIM = Claim(1.0, 1e-9, RHO, gaussian=True)
+RHO = rho_of(1.0, 1e-9, gdp=True)
+CLAIM = Claim(1.0, 1e-9, RHO, gdp=True, gaussian=True)
 MU = math.sqrt(2 * RHO)
 
 

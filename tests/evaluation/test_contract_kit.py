@@ -177,7 +177,8 @@ def told(ledger: Ledger, pair: list[Any], draw: Any, spends: list[Any]) -> str |
     for table in pair:
         tape, fresh = Recording(), Ledger.from_dict(ledger.to_dict())
         for i, (charge, delta) in enumerate(spends):
-            (fresh.charge_rho if fresh.zcdp else fresh.charge)("s", f"w{i}", "m", charge, delta)
+            spend = fresh.charge_rho if fresh.zcdp else fresh.charge
+            spend("s", f"w{i}", "discrete gaussian", charge, delta)
         noise = SeededNoise(np.random.default_rng(0))
         draw(Player(noise, tape, fresh, tapes[0]) if tapes else Recorder(noise, tape, fresh), table)
         tapes.append(tape)
@@ -200,6 +201,13 @@ def test_a_cost_that_was_not_charged_is_found(zcdp: bool, cost: float, draw: Any
     assert costs(ledger, cost * 1.0001, draw) is None
     found = costs(ledger, cost * 0.999, draw)
     assert found is not None and found.startswith("s of w0 costs")
+
+
+def test_gaussian_noise_costs_a_little_more_in_gdp() -> None:
+    ledger = Ledger(Budget(1e6, 1e-9), zcdp=True, gdp=True)
+    draw = lambda s, c: s.gaussian(c, 3.0)  # noqa: E731
+    assert costs(ledger, 2 / (2 * (9 - 1 / 12)) * 1.0002, draw) is None
+    assert costs(ledger, 2 / (2 * 9), draw) is not None
 
 
 def test_gaussian_noise_is_tested_by_its_exact_delta() -> None:

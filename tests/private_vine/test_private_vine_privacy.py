@@ -128,7 +128,10 @@ def test_the_total_of_the_ledger_is_the_budget(
     assert ledger.proved == ledger.spent and ledger.spent.delta == budget.delta
     assert ledger.spent.epsilon == pytest.approx(budget.epsilon, rel=1e-9)
     total = math.fsum(spend.rho or spend.epsilon for spend in ledger.spends)
-    whole = rho_of(budget.epsilon, budget.delta) if budget.delta else budget.epsilon
+    whole = budget.epsilon
+    if budget.delta:
+        whole = rho_of(budget.epsilon, budget.delta, gdp=ledger.gdp)
+        assert ledger.gdp or budget.epsilon > 8
     assert total == pytest.approx(whole, rel=1e-9)
     unit = ("row", 1) if rows_each is None else ("person", rows_each)
     assert (ledger.neighbours, ledger.unit, ledger.rows_per_unit) == (setting["neighbours"], *unit)
@@ -400,10 +403,17 @@ def test_no_neighbour_costs_more_than_what_was_charged(
 
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 @pytest.mark.parametrize(
-    ("relation", "k"), [("add-remove", 1), ("replace-one", 1), ("replace-one", 3)]
+    ("relation", "k", "epsilon"),
+    [
+        ("add-remove", 1, 20.0),
+        ("add-remove", 1, 8.0),
+        ("replace-one", 1, 20.0),
+        ("replace-one", 3, 60.0),
+        ("replace-one", 3, 20.0),
+    ],
 )
 def test_the_noise_has_the_scale_that_the_ledger_implies(
-    relation: str, k: int, delta: float
+    relation: str, k: int, epsilon: float, delta: float
 ) -> None:
     size, width = 400, 5
     listed = tuple(f"c{i}" for i in range(size))
@@ -413,7 +423,7 @@ def test_the_noise_has_the_scale_that_the_ledger_implies(
     if k > 1:
         table["who"] = np.arange(900) // k
         schema = Schema(schema.columns, "who", k)
-    model = PrivateVine(20.0 * k, delta, neighbours=relation, random_state=11)
+    model = PrivateVine(epsilon, delta, neighbours=relation, random_state=11)
     with recorded(model) as recording:
         model.fit(table, schema)
     queries, rows = [q.query for q in recording.questions], recording.questions[-1].rows
@@ -430,6 +440,9 @@ def test_the_noise_has_the_scale_that_the_ledger_implies(
         many = len(query.cell_maps)
         if delta:
             sigma = math.sqrt(apart) * k * math.sqrt(many / (2 * spend.rho))
+            assert model.ledger_.gdp == (epsilon in (8.0, 20.0 * (k > 1)))
+            if model.ledger_.gdp:  # 1/sigma^2 is mu^2 (1 - mu^2 / 12) for a count that changes by 1
+                sigma /= math.sqrt(1 - 1 / (12 * sigma**2))
             error = math.sqrt(2 / len(noise))  # relative, of the variance of normal variables
         else:
             stay = math.exp(-spend.epsilon / (apart * k * many))

@@ -108,7 +108,7 @@ def test_inspect_shows_the_card() -> None:
     fitted("private-vine").save("m.shirley")
     done = run("inspect m.shirley -o card.html")
     shown = " ".join(done.out.split())
-    assert "Privacy card" in shown and "no attacker finds more than 7.6%" in shown
+    assert "Privacy card" in shown and "no attacker finds more than 7.2%" in shown
     assert read_page(Path("card.html"))[0].file == AboutFile("m.shirley", file_sha256("m.shirley"))
     assert run("verify m.shirley --card card.html").code == 0
     assert run("inspect m.shirley --json -o card.html").code == 2

@@ -64,6 +64,14 @@ def test_sums_by_hand() -> None:
     assert failing.epsilon == pytest.approx(epsilon_of(4 * rho, 6e-9))
     mixed = total_of([Cost(0.8, 1e-9, rho), Cost(0.5)], CAP)
     assert mixed.epsilon == pytest.approx(1.3)
+    # rho of GDP means less, if all of it is
+    gaussian = [Cost(0.8, 1e-9, rho, gdp=True)] * 3
+    nothing = Cost(0.0, 0.0, 0.0)
+    tight = epsilon_of(3 * rho, 1e-8, gdp=True)
+    assert total_of([*gaussian, nothing], CAP).epsilon == pytest.approx(tight)
+    for other in (Cost(0.8, 1e-9, rho), Cost(0.1, 0.0, 0.005)):
+        both = total_of([*gaussian, other], CAP).epsilon
+        assert both == pytest.approx(epsilon_of(3 * rho + (other.rho or 0), 1e-8)) and both > tight
     # pure epsilon means rho = epsilon^2 / 2: a little more does not undo what rho saved
     costs, cap = [Cost(1.0, 1e-9, rho_of(1.0, 1e-9))] * 3, Budget(3.0, 1e-8)
     more = [*costs, Cost(0.05, 0.0, 0.05**2 / 2)]
@@ -100,7 +108,7 @@ def test_a_fit_is_reserved_and_settled(path: Path) -> None:
     assert (release.state, release.generator) == ("settled", "private-vine")
     assert release.what == r"\x1b[2Jrows.csv"  # what steers a terminal is written as what it is
     assert release.cost.epsilon == pytest.approx(1.0)
-    assert release.cost.rho == pytest.approx(rho_of(1.0, 1e-9))
+    assert release.cost.rho == pytest.approx(rho_of(1.0, 1e-9, gdp=True)) and release.cost.gdp
 
 
 def test_the_cap_holds_and_the_refusal_names_the_sums(path: Path) -> None:

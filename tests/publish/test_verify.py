@@ -201,7 +201,7 @@ def cheaper(header: Header, path: Path, epsilon: float) -> None:
     ledger, budget = header["ledger"], {"epsilon": epsilon, "delta": delta}
     ledger.update(budget=budget, claimed=budget)
     for spend in ledger["spends"]:
-        spend["rho"] *= rho_of(epsilon, delta) / rho_of(before, delta)
+        spend["rho"] *= rho_of(epsilon, delta, gdp=True) / rho_of(before, delta, gdp=True)
     ledger.update(Ledger.from_dict(ledger).to_dict())
     assert ledger["proved"]["epsilon"] == pytest.approx(epsilon)
     model = load(path)
@@ -236,7 +236,7 @@ def test_restated_noise_is_not_the_noise_that_is_there(tmp_path: Path) -> None:
     assert verify_file(tmp_path / "true").fits
 
     def forge(header: Header, _: Arrays) -> None:
-        noise = Calibration(Budget(after, delta), model.ledger_.sensitivity())
+        noise = Calibration(Budget(after, delta), model.ledger_.sensitivity(), gdp=True)
         for query in header["model"]["queries"]:
             query["sigma"] = noise.sigma(query["share"], len(query["what"]))
         cheaper(header, tmp_path / "true", after)
