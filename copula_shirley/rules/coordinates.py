@@ -124,11 +124,12 @@ class Coordinates:
         values: Values = numbers_of(table, self.ruled)
         columns = {}
         if self.schema.on_broken == "repair":
+            # also where no row needs it: a column of texts has fewer digits, and one row that is
+            # repaired would change all others
             for check in self.checks:
                 for name, numbers in check.repaired(values).items():
-                    if not np.array_equal(numbers, values[name]):
-                        values = {**values, name: numbers}
-                        columns[name] = self.ruled[name], numbers
+                    values = {**values, name: numbers}
+                    columns[name] = self.ruled[name], numbers
         for change in self.changes:
             entered = change.enter(values)
             columns |= {column.name: (column, entered[column.name]) for column in change.made}

@@ -242,6 +242,19 @@ def test_rows_that_break_a_rule_are_repaired_by_public_rules() -> None:
     assert not broken(fitted("private-vine", table, schema, random_state=0).sample(100), schema)
 
 
+def test_a_repaired_row_changes_no_other() -> None:
+    """It made texts of all dates of its column, which lost their hours."""
+    day = {"minimum": "2020-01-01", "maximum": "2020-12-31", "resolution": "1h"}
+    columns = (Column("new", "boolean"), Column("day", "datetime", **day, format="%d.%m.%Y"))
+    rule = {"when": {"new": True}, "then": {"day": ["2020-01-01", "2020-06-01"]}}
+    schema = Schema(columns, rules=rules_from([rule]), on_broken="repair")
+    moments = pd.to_datetime(["2020-03-01 05:00", "2020-09-01 09:00", "2020-12-01 01:00"])
+    table = pd.DataFrame({"new": [False, False, True], "day": moments})
+    coordinates = Coordinates.of(schema)
+    fewer, entered = (coordinates.entered(some) for some in (table[:2], table))
+    assert fewer["day"].tolist() == entered["day"].tolist()[:2]
+
+
 # -- conditions ------------------------------------------------------------------------------
 
 
