@@ -178,9 +178,9 @@ def own_noise(right, self, counts, scale):
     return counts + np.rint(np.random.default_rng().laplace(0, scale, counts.shape)).astype(int)
 
 
-def own_choice(right, self, merits, share, count, *_):
-    noisy = own_noise(right, self, merits, self.calibration.choice_scale(share, count))
-    return Answer([np.argsort(-noisy, kind="stable")[:count].astype(np.int64)], 0.0)
+def own_choice(right, self, merits, share, reach):
+    noisy = own_noise(right, self, merits, self.calibration.choice_scale(share, reach))
+    return Answer([np.array([np.argmax(noisy)])], 0.0)
 
 
 # -- where the noise comes from -------------------------------------------------------------------
@@ -417,6 +417,7 @@ FLOATS = generator(
 EXACT_PAIRS = other_source(lambda c, q: None if q.stage == "coarse pairs" else c._source)
 SAME_NOISE = other_source(lambda c, _: seeded(id(c._rows) % 2**32))
 BLINDING = curator(answer=blind)
+ROWS_ONLY = generator(open_ledger=lambda right, self, schema: right(Schema(schema.columns)))
 
 #: Faults by the rule of the contract that must catch them, and by what is wrong.
 BY_RULE: dict[str, dict[str, Fault]] = {
@@ -451,9 +452,7 @@ BY_RULE: dict[str, dict[str, Fault]] = {
         )
     },
     "person": {
-        "k rows per person ignored": generator(
-            open_ledger=lambda right, self, schema: right(Schema(schema.columns))
-        )
+        "k rows per person ignored": ROWS_ONLY,
     },
     "replay": {
         "domain from data": DOMAIN_FROM_DATA,

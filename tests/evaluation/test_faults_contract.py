@@ -24,10 +24,12 @@ KINDS: dict[type[Generator], dict[str, Any]] = {
     PrivBayes: {"degree": 1},
     PrivateVine: {"truncation": 1},
 }
-#: Only PrivateVine scores tables; diffprivlib has no exponential mechanism, which PrivBayes needs.
+#: Only PrivateVine scores tables, and only it calibrates apart from its ledger, which is then
+#: refused; diffprivlib has no exponential mechanism, which PrivBayes needs.
 IMPOSSIBLE: dict[int, tuple[type, ...]] = {
     id(faults.RAW_ORDER): (DPHistogram, DPCopula, PrivBayes),
     id(faults.FLOATS): (PrivBayes,),
+    id(faults.ROWS_ONLY): (PrivateVine,),
 }
 
 
