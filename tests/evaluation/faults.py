@@ -336,11 +336,11 @@ def tau_b(right, self, *given):
 def entering(before: Callable[..., Any]) -> Fault:
     """Something is done with the table first; another table may be given back."""
 
-    def validated(right, self, table, schema, **more):
+    def admit(right, self, table, schema, **more):
         changed = before(self, table, schema)
         return right(table if changed is None else changed, schema, **more)
 
-    return generator(_validated=validated)
+    return generator(admit=admit)
 
 
 def hide_in_closure(self, table, schema):
