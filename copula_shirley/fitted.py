@@ -15,6 +15,7 @@ from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files import model_file as artefact
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.rows.made_up import made_up
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
@@ -133,19 +134,23 @@ class Fitted(Settings, ABC):
         rng: np.random.Generator,
         given: Mapping[str, Any] | None = None,
         report: Progress = silent,
+        *,
+        learnt_only: bool = False,
     ) -> Iterator[pd.DataFrame]:
         schema = self.table_schema_
+        beside = {} if learnt_only else schema.replaced
         for start in range(0, max(n, 1), CHUNK):
             end = min(start + CHUNK, n)
             (chunk_rng,) = rng.spawn(1)
             numbers = self._table_numbers(end - start, chunk_rng, given or {})
-            ids = np.arange(start + 1, end + 1, dtype=np.int64)  # from no row
+            made = {name: made_up(left, start + 1, end, chunk_rng) for name, left in beside.items()}
             yield pd.DataFrame(
                 {
-                    name: pd.Series(ids)
-                    if name in schema.ids
+                    name: made[name]
+                    if name in made
                     else schema[name].domain.from_numbers(numbers[name], self.dtypes_[name])
                     for name in self.columns_
+                    if name in numbers or name in made
                 }
             )
             report(f"{end:,} of {n:,} rows", end / n if n else 1.0)

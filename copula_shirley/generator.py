@@ -38,6 +38,7 @@ from copula_shirley.measure.curator import Curator
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
+from copula_shirley.rows.made_up import check_made_up
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.schema import Column, Schema
@@ -199,6 +200,7 @@ class Generator(Fitted):
 
     def check_settings(self, schema: Schema) -> None:
         """Refuse settings that cannot be, and columns to be bought by a fit that buys none."""
+        check_made_up(schema)
         coordinates = self.coordinates(schema)
         self._check_settings(coordinates.modelled)
         self._check_rules(coordinates)
@@ -414,7 +416,8 @@ def _checked(
     if sorted(generator.ledger_.domains) != sorted(schema.names):
         raise ArtefactError("its ledger must be about the columns of its schema")
     generator.tables()
-    for rows in generator._chunks(restoring.TRIAL, np.random.default_rng(0)):
+    trial = np.random.default_rng(0)
+    for rows in generator._chunks(restoring.TRIAL, trial, learnt_only=True):
         restoring.check_draws(rows, schema)
     return generator
 

@@ -57,7 +57,7 @@ def read_header(header: Mapping[str, Any]) -> Header:
 
 def check_columns(schema: Schema, columns: list[str], dtypes: Mapping[str, str]) -> None:
     """Refuse columns that are not those of the schema, and dtypes that cannot store them."""
-    if sorted(columns) != sorted(schema.names + schema.ids):
+    if sorted(columns) != sorted([*schema.names, *schema.replaced]):
         raise ArtefactError("its columns must be those of its schema")
     if sorted(dtypes) != sorted(schema.names):
         raise ArtefactError("its dtypes must be those of its columns")

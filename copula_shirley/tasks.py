@@ -35,7 +35,8 @@ from copula_shirley.rows.writing import formulas, write_table
 from copula_shirley.schema.conditions import given_from_texts
 from copula_shirley.schema.draft import draft_notes, summary
 from copula_shirley.schema.file_format import PLAIN
-from copula_shirley.schema.schema import LeftOut, Schema
+from copula_shirley.schema.left_out import LeftOut
+from copula_shirley.schema.schema import Schema
 from copula_shirley.schema.schema_files import LONGEST_LIST
 from copula_shirley.schema.updating import updated
 

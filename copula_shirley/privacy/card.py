@@ -102,7 +102,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             ledger=ledger.to_dict(),
             columns=columns,
             person=person,
-            left_out=[vars(left) for left in schema.left_out],
+            left_out=[{"name": left.name, **left.to_dict()} for left in schema.left_out],
             domain_warnings=domain_warnings(schema, rows),
             versions=versions(PACKAGES),
             settings_sha256=sha256_of(settings),

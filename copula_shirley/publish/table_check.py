@@ -46,6 +46,7 @@ from copula_shirley.rows.writing import formulas, quoted
 from copula_shirley.rules.checks import checks_of
 from copula_shirley.schema.conditions import conditions, given_from_texts
 from copula_shirley.schema.domain import FloatArray, Grid
+from copula_shirley.schema.left_out import LeftOut
 from copula_shirley.schema.schema import Column, Schema
 from copula_shirley.schema.values import as_floats
 
@@ -105,6 +106,9 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
         text = "column {!r}: {:,} rows do not fulfil the condition of the card"
         faults = [text.format(name, rows) for name, rows in unmet.items() if rows]
         verdict.note("every row fulfils the condition of the card", faults)
+    for name, left in model.table_schema_.replaced.items():
+        if left.replace == "fake":
+            verdict.not_shown.append(f"that the values of {name!r} are made up and not real ones")
     _compare_margins(model, pilot, numbers, wanted, verdict)
 
 
@@ -136,7 +140,10 @@ def _escaped(schema: Schema) -> Schema:
         )
         for column in schema
     ]
-    left = tuple(replace(column, name=quoted(column.name)) for column in schema.left_out)
+    left = tuple(
+        replace(column, name=quoted(column.name), pattern=quoted(column.pattern))
+        for column in schema.left_out
+    )
     return replace(schema, columns=tuple(columns), left_out=left)
 
 
@@ -204,11 +211,18 @@ def _numbers(
                 f"{column.resolution}"
             )
     faults += [
-        f"column {name!r} must hold the numbers 1, 2, 3, ... that are generated for it"
-        for name in schema.ids
-        if not np.array_equal(as_floats(table[name]), np.arange(1, len(table) + 1))
+        f"column {name!r} must hold {left.numbered(1)}, {left.numbered(2)}, ... that are generated "
+        "for it"
+        for name, left in schema.replaced.items()
+        if left.replace == "id" and not _are_numbered(table[name], left)
     ]
     return numbers, faults
+
+
+def _are_numbered(series: pd.Series, left: LeftOut) -> bool:
+    if left.pattern is None:
+        return np.array_equal(as_floats(series), np.arange(1, len(series) + 1))
+    return series.tolist() == [left.numbered(n) for n in range(1, len(series) + 1)]
 
 
 def _finer(column: Column, numbers: FloatArray) -> NDArray[np.bool_]:

@@ -65,7 +65,7 @@ def read_parquet(path: str | Path, declared: Schema | None) -> pd.DataFrame:
         _check_unpacked(path, about, schema)
         if declared is None:
             return pd.read_parquet(path)
-        unread = {left.name for left in declared.left_out}
+        unread = declared.unread
         found = pq.read_table(path, columns=[n for n in schema.names if n not in unread])
         table: pd.DataFrame = found.to_pandas(types_mapper=NULLABLE.get)
         table = table.assign(**dict.fromkeys(unread & set(schema.names)))

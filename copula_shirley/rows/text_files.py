@@ -115,7 +115,7 @@ def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
 
 def read_declared(path: str | Path, schema: Schema, how: FileFormat) -> pd.DataFrame:
     """The table of a text file, each field read by the kind of its column."""
-    readers: dict[str, Reader] = {left.name: _nothing for left in schema.left_out}
+    readers: dict[str, Reader] = dict.fromkeys(schema.unread, _nothing)
     readers |= {column.name: column.domain.reader(how) for column in schema}
     with fields_of(path, how) as (names, found):
         each = [readers.get(name) or how.reader() for name in names]

@@ -75,5 +75,6 @@ def escaped(table: pd.DataFrame) -> pd.DataFrame:
 def formulas(schema: Schema) -> list[str]:
     """Names of the columns that hold, or are, texts that a spreadsheet would run."""
     texts = {c.name: (c.name, c.format, *c.categories) for c in schema}
-    texts |= {name: (name,) for name in schema.ids}
+    for name, left in schema.replaced.items():  # phone numbers begin with +
+        texts[name] = (name, left.pattern, "+" if left.fake == "phone_number" else None)
     return [name for name, own in texts.items() if any(map(is_formula, own))]

@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import Any
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.files.texts import is_text, odd_character, shown
+from copula_shirley.files.texts import odd_character, shown
 from copula_shirley.schema.categorical import Boolean, Categorical
 from copula_shirley.schema.dates import Datetime
 from copula_shirley.schema.duration import Duration
 from copula_shirley.schema.kind import Kind
 from copula_shirley.schema.numeric import Continuous, Integer
-from copula_shirley.schema.values import is_number, plain, scalar
+from copula_shirley.schema.values import LONGEST_REMARK, check_remark, is_number, plain, scalar
 
 #: Every kind of column. A draft tries the last one first.
 KINDS: dict[str, type[Kind]] = {
@@ -31,9 +31,8 @@ KINDS: dict[str, type[Kind]] = {
 PROVENANCES = ("declared", "drafted", "private")
 #: Fields of every column, about where its domain came from.
 REMARKS = ("provenance", "source", "draft")
-#: Letters of a column's name, and of a ``source`` or the reason why a column is left out: longer
-#: ones would push a label off the screen.
-LONGEST_NAME = LONGEST_REMARK = 200
+#: Letters of a column's name: longer ones would push a label off the screen.
+LONGEST_NAME = LONGEST_REMARK
 #: Hexadecimal digits of the digest of drafted values: it tells a draft from another, no secret.
 DRAFT_DIGITS = 16
 
@@ -220,54 +219,6 @@ class Column:
         if entry.get("kind") is None:
             raise SchemaError(f"column {name!r}: kind is missing; one of {', '.join(KINDS)}")
         return cls(name=name, **{str(k): v for k, v in entry.items() if v is not None})
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A column of the table that no model learns from, such as names.
-
-    The ``reason`` is for people; it is public, like the name. The synthetic table lacks the column
-    (``replace="drop"``), or has consecutive numbers 1, 2, ... in its place ("id"). ``provenance``
-    tells who left it out: the curator ("declared"), or a draft that looked at the rows ("drafted").
-    """
-
-    name: str
-    reason: str | None = None
-    replace: str = "drop"
-    provenance: str = "declared"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name or not is_text(self.name):
-            raise SchemaError(f"left_out: column name ({shown(self.name)}) must be a text")
-        what = f"left_out: column {shown(self.name)}"
-        check_remark(f"{what}: reason", self.reason)
-        allowed = {"replace": ("drop", "id"), "provenance": ("declared", "drafted")}
-        for field, words in allowed.items():
-            value = getattr(self, field)
-            if value not in words:
-                raise SchemaError(f"{what}: {field} ({shown(value)}) must be {' or '.join(words)}")
-
-    @classmethod
-    def from_dict(cls, entry: Any) -> tuple[LeftOut, ...]:
-        """The left-out columns of a schema file."""
-        try:
-            given = {} if entry is None else entry
-            abouts = {name: {} if about is None else about for name, about in given.items()}
-            return tuple(
-                cls(str(name), **{k: v for k, v in about.items() if v is not None})
-                for name, about in abouts.items()
-            )
-        except (TypeError, AttributeError):  # an unknown field, or no mapping
-            rule = "must be a mapping of columns to reason, replace and provenance"
-            raise SchemaError(f"left_out ({shown(entry)}) {rule}") from None
-
-
-def check_remark(what: str, text: Any) -> None:
-    """Refuse what is no short printable text."""
-    good = text is None or (isinstance(text, str) and text.strip() and text.isprintable())
-    if not good or len(text or "") > LONGEST_REMARK:
-        rule = f"must be a printable text of at most {LONGEST_REMARK} letters"
-        raise SchemaError(f"{what} ({shown(text)}) {rule}")
 
 
 def check_name(what: str, name: Any) -> None:

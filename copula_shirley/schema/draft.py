@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from copula_shirley.errors import SchemaError
 from copula_shirley.files.texts import odd_character, one_line
 from copula_shirley.schema import identifiers
-from copula_shirley.schema.column import KINDS, Column, LeftOut
+from copula_shirley.schema.column import KINDS, Column
 from copula_shirley.schema.dates import Datetime
+from copula_shirley.schema.left_out import LeftOut
 from copula_shirley.schema.values import absent, as_floats, plain
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ DRAFT_NOTE = f"""\
 # - What stays 'drafted' is a fact about the rows: nothing is proved of a release that rests on it.
 # Categories that fewer than {identifiers.RARE} rows have are not listed, since they may be those of
 # one person; while the column is drafted they count as its 'other' category.
-# 'left_out' has what looks like identifiers: 'replace: drop', or 'replace: id' for 1, 2, 3, ...; or
-# 'person: {{column: ..., max_rows: ...}}', or describe the column with categories that you know.
+# 'left_out' has what looks like identifiers: 'replace: drop'; or 'replace: id', perhaps with
+# 'pattern: "P-{{n:07}}"'; or 'replace: fake, fake: name, locale: de_DE' for made-up ones; or
+# 'person: {{column: ..., max_rows: ...}}'; or describe the column with categories that you know.
 """
 
 

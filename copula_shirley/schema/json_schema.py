@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from copula_shirley.schema.column import KINDS, LONGEST_REMARK, PROVENANCES
+from copula_shirley.schema.column import KINDS, PROVENANCES
 from copula_shirley.schema.file_format import THOUSANDS
+from copula_shirley.schema.left_out import FAKES, LOCALE
 from copula_shirley.schema.rules import LEARNED, ON_BROKEN
+from copula_shirley.schema.values import LONGEST_REMARK
 
 SOURCE = {"type": "string", "minLength": 1, "maxLength": LONGEST_REMARK}
 WHO_SAYS = {"enum": ["declared", "drafted"]}
@@ -96,12 +98,28 @@ RULES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     },
     "when": ({"when": CONDITIONS, "then": CONDITIONS}, ("then",)),
 }
-LEFT_OUT = {"reason": SOURCE, "replace": {"enum": ["drop", "id"]}, "provenance": WHO_SAYS}
+LEFT_OUT: dict[str, Any] = {
+    "reason": SOURCE,
+    "provenance": WHO_SAYS,
+    "pattern": {"type": "string", "pattern": "[{]n.*[}]", "description": 'such as "P-{n:07}"'},
+    "fake": {"enum": list(FAKES), "description": "what Faker makes up"},
+    "locale": {"type": "string", "pattern": LOCALE.pattern, "description": "such as de_DE"},
+}
+#: Columns that no model learns from, among the others.
+BESIDE = {
+    "drop": ("reason", "provenance"),
+    "id": ("reason", "provenance", "pattern"),
+    "fake": ("reason", "provenance", "fake", "locale"),
+}
 
 
 def json_schema() -> dict[str, Any]:
-    columns = {"type": "object", "additionalProperties": {"oneOf": list(map(_column, KINDS))}}
-    left_out = {**_object(LEFT_OUT), "type": ["object", "null"]}
+    words: dict[str, Any] = {"enum": ["drop", "id"]}
+    columns = {
+        "type": "object",
+        "additionalProperties": {"oneOf": [*map(_column, KINDS), *_beside("kind"), words]},
+    }
+    left_out = {"oneOf": [*_beside("replace"), words, {"type": "null"}]}
     file = {
         "format": {"const": 1},
         "file": {**_object(FILE), "type": ["object", "null"]},
@@ -131,6 +149,16 @@ def _rule(key: str) -> dict[str, Any]:
     fields, needed = RULES[key]
     who = {"enum": list(PROVENANCES)} if key == "function" else WHO_SAYS
     return _object({**fields, "provenance": who, "source": SOURCE}, key, *needed)
+
+
+def _beside(key: str) -> list[dict[str, Any]]:
+    """Entries of columns that no model learns from; without ``replace`` one is dropped."""
+    found = []
+    for kind, names in BESIDE.items():
+        needed = [key] * (key == "kind" or kind != "drop") + ["fake"] * (kind == "fake")
+        entry = {key: {"const": kind}, **{name: LEFT_OUT[name] for name in names}}
+        found.append(_object(entry, *needed))
+    return found
 
 
 def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:

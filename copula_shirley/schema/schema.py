@@ -9,7 +9,7 @@ data is a fact about the data. Columns that look like identifiers are left out
 
 from __future__ import annotations
 
-import math
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,14 +24,16 @@ from copula_shirley.files.atomic import atomic_paths, read_text
 from copula_shirley.files.strict_yaml import LARGEST_YAML, load_yaml
 from copula_shirley.files.texts import shown
 from copula_shirley.schema import domain
-from copula_shirley.schema.column import Column, LeftOut, check_name, check_remark
+from copula_shirley.schema.column import Column, check_name
 from copula_shirley.schema.draft import DRAFT_NOTE, drafted
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.json_schema import json_schema
+from copula_shirley.schema.left_out import LeftOut, apart
+from copula_shirley.schema.people import people_of
 from copula_shirley.schema.rule_entries import rules_from, with_tables
 from copula_shirley.schema.rules import Rule, check_rules
 from copula_shirley.schema.schema_files import as_yaml, folded, unfolded
-from copula_shirley.schema.values import INEXACT, number_of
+from copula_shirley.schema.values import check_remark
 
 __all__ = ["Column", "LeftOut", "OnUnknown", "Schema", "check_table"]
 FORMAT = 1
@@ -89,6 +91,8 @@ class Schema:
             check_name("person column", self.person)
         outside = [left.name for left in self.left_out]
         for name, times in Counter((*self.names, *outside, self.person)).items():
+            if name == self.person and name in self.replaced and times == 2:
+                continue  # a synthetic row has an identifier of its own
             if times > 1 and name in outside:
                 raise SchemaError(
                     f"left_out: column {name!r} must be named once in the schema: among the "
@@ -158,9 +162,20 @@ class Schema:
         return tuple(c.name for c in self.columns if c.provenance == "drafted")
 
     @property
+    def unread(self) -> set[str]:
+        """Names of the columns whose values nobody looks at."""
+        return {left.name for left in self.left_out} - {self.person}
+
+    @property
+    def replaced(self) -> dict[str, LeftOut]:
+        """The left-out columns that stand in a synthetic table, too, by name."""
+        return {left.name: left for left in self.left_out if left.replace != "drop"}
+
+    @property
     def ids(self) -> tuple[str, ...]:
-        """Names of the left-out columns that are replaced by consecutive numbers."""
-        return tuple(left.name for left in self.left_out if left.replace == "id")
+        """The former name of the columns that are ``replaced``."""
+        warnings.warn("Schema.ids is now Schema.replaced", DeprecationWarning, stacklevel=2)
+        return tuple(self.replaced)
 
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
@@ -241,34 +256,19 @@ class Schema:
         if not self.left_out:
             return table
         check_table(table)
-        return table.drop(columns=[left.name for left in self.left_out], errors="ignore")
+        return table.drop(columns=[*self.unread], errors="ignore")
 
     def synthetic_names(self, table: pd.DataFrame) -> list[str]:
         """Names of the columns of a synthetic table, in the order of this one."""
-        kept = [str(name) for name in table.columns if name in (*self.names, *self.ids)]
-        return [*kept, *(name for name in self.ids if name not in kept)]
+        kept = [str(name) for name in table.columns if name in {*self.names, *self.replaced}]
+        return [*kept, *(name for name in self.replaced if name not in kept)]
 
     def people(self, table: pd.DataFrame) -> np.ndarray[Any, Any]:
         """A number for the person of each row, or for each row where no person is named.
 
         Each name is looked at by itself: a text, or a whole number; 7, 7.0 and True are equal.
         """
-        if self.person is None:
-            return np.arange(len(table))
-        known: dict[Any, int] = {}
-        found, rule = [], ""
-        for value in table[self.person]:
-            number = math.nan if isinstance(value, str) else number_of(value)
-            if not isinstance(value, str) and not number.is_integer():
-                rule = "every row must name its person, by a text or a whole number"
-            elif abs(number) >= INEXACT:
-                # as doubles, which one odd number makes of all, different people may be equal
-                rule = "numbers of people must lie within 2**53 of zero; store them as texts"
-            if rule:
-                raise SchemaError(f"person column {self.person!r}: {rule}")
-            key = value if isinstance(value, str) else int(number)
-            found.append(known.setdefault(key, len(known)))
-        return np.array(found, dtype=np.intp)
+        return np.arange(len(table)) if self.person is None else people_of(table, self.person)
 
     def _bound_people(self, table: pd.DataFrame, on_unknown: OnUnknown) -> pd.DataFrame:
         """The table with at most ``max_rows`` rows of each person, or one error."""
@@ -336,7 +336,7 @@ class Schema:
             entry["person"] = person | {k: v for k, v in about.items() if v is not None}
         if self.left_out:
             entry["left_out"] = {
-                left.name: {k: v for k, v in vars(left).items() if k != "name" and v is not None}
+                left.name: {k: v for k, v in left.to_dict().items() if v is not None}
                 for left in self.left_out
             }
         entry["columns"] = {column.name: column.to_dict() for column in self}
@@ -354,8 +354,9 @@ class Schema:
                 raise SchemaError(f"unknown schema entry ({shown(str(key))})")
         if entry.get("format", FORMAT) != FORMAT:
             raise SchemaError(f"schema format ({shown(entry['format'])}) must be {FORMAT}")
-        columns = tuple(Column.from_dict(str(k), v) for k, v in entry["columns"].items())
-        left = LeftOut.from_dict(entry.get("left_out"))
+        described, beside = apart(entry["columns"])
+        columns = tuple(Column.from_dict(name, about) for name, about in described)
+        left = LeftOut.from_dict(entry.get("left_out")) + LeftOut.from_dict(beside)
         kept: dict[str, Any] = {"rules": rules_from(entry.get("rules") or []), "left_out": left}
         kept["file"] = FileFormat.from_dict(entry.get("file"))
         if entry.get("on_broken") is not None:

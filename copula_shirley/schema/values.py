@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.files.texts import odd_character
+from copula_shirley.errors import SchemaError
+from copula_shirley.files.texts import odd_character, shown
 
 #: Texts of numbers: no words (nan, inf), no underscores, no digits of other scripts.
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -33,6 +34,8 @@ SIMPLE = {int, float, bool, type(None)}
 #: What one text of a file means; and how many of them are read.
 Meaning = Callable[[str], Any]
 Reader = Callable[[Sequence[str]], NDArray[np.object_]]
+#: Letters of a ``source``, or of the reason why a column is left out.
+LONGEST_REMARK = 200
 NO_MOMENT = np.datetime64("NaT", "us")
 
 
@@ -213,3 +216,11 @@ def positions(categories: Collection[Any], series: pd.Series) -> NDArray[np.intp
         return np.where(absent(series), -1, found)
     codes, distinct = pd.factorize(series, use_na_sentinel=True)
     return np.array([*map(where, distinct), -1], dtype=np.intp)[codes]
+
+
+def check_remark(what: str, text: Any) -> None:
+    """Refuse what is no short printable text."""
+    good = text is None or (isinstance(text, str) and text.strip() and text.isprintable())
+    if not good or len(text or "") > LONGEST_REMARK:
+        rule = f"must be a printable text of at most {LONGEST_REMARK} letters"
+        raise SchemaError(f"{what} ({shown(text)}) {rule}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,11 +14,14 @@ import pytest
 from card_models import SCHEMA as DESCRIBED
 from card_models import SETTINGS, rows
 
-from copula_shirley import Column, Schema, SchemaError, load
+from copula_shirley import Column, Generator, Schema, SchemaError, SettingError, load, read_table
 from copula_shirley.evaluation import evaluate
 from copula_shirley.fitted import CHUNK
 from copula_shirley.generator import find_generator, generators
 from copula_shirley.privacy.card import domain_warnings
+from copula_shirley.publish.table_check import against_model
+from copula_shirley.publish.verify import Verdict
+from copula_shirley.rows.writing import write_table
 from copula_shirley.schema.schema import LeftOut
 
 NAMES = sorted(set(generators()) - {"real"})
@@ -78,6 +84,122 @@ def test_evaluate_takes_tables_with_them() -> None:
     assert len(figures) == 1 and figures["value"].between(0, 1).all()
     model = find_generator("dp-histogram")(random_state=0).fit(table())  # drafted, left out too
     assert list(model.sample(5).columns) == ["age", "job", "rich"]
+
+
+# -- identifiers and fakes ---------------------------------------------------------------
+
+REPLACED = """
+person: {column: who, max_rows: 9}
+columns:
+  no: {kind: id, pattern: "P-{n:04}"}
+  email: {kind: fake, fake: email, locale: de_DE}
+  who: {kind: id}
+  phone: {kind: fake, fake: phone_number}
+  note: drop
+"""
+
+
+def replaced() -> Schema:
+    described = Schema.from_yaml(REPLACED + "  age: {kind: boolean}")
+    return replace(described, columns=DESCRIBED.columns)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_columns_come_out_and_nothing_of_their_content(name: str, tmp_path: Path) -> None:
+    given = table().assign(note="secret", phone="secret", who=np.arange(300) // 2)
+    settings = SETTINGS.get(name, {}) | {"random_state": 1}
+    model = find_generator(name)(**settings).fit(given, replaced())
+    drawn = model.sample(60)
+    assert list(drawn.columns) == [column for column in given if column != "note"]
+    assert drawn["no"].tolist() == [f"P-{i:04}" for i in range(1, 61)]
+    assert drawn["who"].tolist() == list(range(1, 61))
+    assert drawn["email"].str.contains("@example.").all() and drawn["phone"].nunique() > 50
+    assert "secret" not in drawn.to_csv()
+    learnt = replace(replaced(), left_out=())
+    without = given.drop(columns=["no", "email", "phone", "note"])
+    alone = find_generator(name)(**settings).fit(without, learnt).sample(60)
+    pd.testing.assert_frame_equal(drawn[list(alone)], alone)  # nothing else was drawn otherwise
+    again = find_generator(name)(**settings).fit(given, replaced()).sample(60)
+    pd.testing.assert_frame_equal(drawn, again)
+    model.save(tmp_path / "m")
+    assert list(load(tmp_path / "m").sample(2, random_state=1)) == list(drawn)
+
+
+def test_their_values_are_never_read(tmp_path: Path) -> None:
+    """Not even what no schema could read."""
+    odd: list[Any] = [[1], {"a": 1}, Decimal("sNaN")] * 100
+    given = table().assign(note="x", phone=pd.Series(odd), who=1)
+    schema = replace(replaced(), person=None)
+    find_generator("uniform")().fit(given.drop(columns="who"), schema)
+    written = rows().assign(
+        email="secret", phone="secret", note="secret", no="secret", who=range(300)
+    )
+    for kind in ("csv", "parquet"):
+        write_table(tmp_path / f"t.{kind}", [written], kind)
+        read = read_table(tmp_path / f"t.{kind}", replaced())
+        assert list(read.columns) == list(written.columns)
+        assert "secret" not in read.to_csv() and read["who"].astype(int).tolist() == list(
+            range(300)
+        )
+        assert read["age"].astype(int).tolist() == written["age"].tolist()
+
+
+def compared(path: Path, model: Generator) -> Verdict:
+    verdict = Verdict(path.name, "table")
+    against_model(path, model, None, verdict)
+    return verdict
+
+
+def test_a_table_of_replaced_columns_is_verified(tmp_path: Path) -> None:
+    given = table().assign(note="secret", phone="secret", who=np.arange(300))
+    model = find_generator("dp-histogram")(5.0).fit(given, replaced())
+    for escape in (False, True):
+        path = tmp_path / f"{escape}.csv"
+        write_table(path, [model.sample(2000)], "csv", escape_formulas=escape)
+        verdict = compared(path, model)
+        assert not verdict.faults
+        assert any("'email' are made up" in text for text in verdict.not_shown)
+    changed = model.sample(2000).assign(no="secret")
+    write_table(tmp_path / "c.csv", [changed], "csv")
+    (fault,) = compared(tmp_path / "c.csv", model).faults
+    assert fault.startswith("column 'no' must hold P-0001, P-0002")
+
+
+WRONG = {
+    "{kind: id, pattern: P}": "pattern ('P') must be a text with one {n}",
+    "{kind: id, pattern: '{n}{n}'}": "must be a text with one {n}",
+    "{kind: id, pattern: '{n.__class__}'}": "must be a text with one {n}",
+    "{kind: id, pattern: 7}": "pattern (7) must be a text",
+    "{kind: id, fake: name}": "fake ('name') goes with fake, not with id",
+    "{kind: fake}": "fake (None) must be one of name",
+    "{kind: fake, fake: seed_instance}": "fake ('seed_instance') must be one of name",
+    "{kind: fake, fake: name, locale: german}": "locale ('german') must be such as de_DE",
+    "{kind: fake, fake: name, pattern: '{n}'}": "pattern ('{n}') goes with id",
+    "{kind: drop, minimum: 3}": "must be a mapping of reason, replace",
+    "{kind: id, provenance: private}": "must be declared or drafted",
+}
+
+
+@pytest.mark.parametrize("entry", WRONG)
+def test_a_replacement_that_cannot_be_is_one_error(entry: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_yaml(f"columns: {{x: {entry}, y: {{kind: boolean}}}}")
+    assert str(caught.value).startswith("left_out: column 'x'")
+    assert WRONG[entry] in str(caught.value)
+
+
+def test_fakes_that_cannot_be_made_here_are_refused_before_a_row_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def check(locale: str) -> None:
+        left = (LeftOut("no", replace="fake", fake="name", locale=locale),)
+        find_generator("dp-histogram")().check_settings(replace(DESCRIBED, left_out=left))
+
+    with pytest.raises(SchemaError, match=r"locale \('xx_YY'\) must be one that Faker has"):
+        check("xx_YY")
+    monkeypatch.setitem(sys.modules, "faker", None)
+    with pytest.raises(SettingError, match=r"'no': kind fake needs .*copula-shirley\[fakes\]"):
+        check("de_DE")
 
 
 # -- the card ------------------------------------------------------------------------

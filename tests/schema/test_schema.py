@@ -395,8 +395,14 @@ BAD_SCHEMAS: list[tuple[str, str]] = [
     ("columns:\n  x: {kind: boolean}\n  x: {kind: boolean}", "key 'x' stands twice"),
     ("columns: {x: {kind: boolean}}\ncolumns: {}", "key 'columns' stands twice"),
     (f"left_out: [a]\n{ONE}", r"left_out \(\['a'\]\) must be a mapping"),
-    (f"left_out: {{a: {{why: x}}}}\n{ONE}", "columns to reason, replace and provenance"),
-    (f"left_out: {{a: {{replace: fake}}}}\n{ONE}", r"'a': replace \('fake'\) must be drop or id"),
+    (
+        f"left_out: {{a: {{why: x}}}}\n{ONE}",
+        "'a' .* must be a mapping of reason, replace",
+    ),
+    (
+        f"left_out: {{a: {{replace: hide}}}}\n{ONE}",
+        r"'a': replace \('hide'\) must be drop or id or fake",
+    ),
     (f'left_out: {{a: {{reason: "x\\ny"}}}}\n{ONE}', "'a': reason .* must be a printable text"),
     (f"left_out: {{a: {{reason: {'x' * 201}}}}}\n{ONE}", "at most 200 letters"),
     (f"left_out: {{x: }}\n{ONE}", "column 'x' must be named once"),

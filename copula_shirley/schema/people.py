@@ -1,0 +1,34 @@
+"""Whose row it is."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copula_shirley.errors import SchemaError
+from copula_shirley.schema.values import INEXACT, number_of
+
+
+def people_of(table: pd.DataFrame, person: str) -> NDArray[np.intp]:
+    """A number for the person of each row, by the column that names her.
+
+    Each name is looked at by itself: a text, or a whole number; 7, 7.0 and True are equal.
+    """
+    known: dict[Any, int] = {}
+    found, rule = [], ""
+    for value in table[person]:
+        number = math.nan if isinstance(value, str) else number_of(value)
+        if not isinstance(value, str) and not number.is_integer():
+            rule = "every row must name its person, by a text or a whole number"
+        elif abs(number) >= INEXACT:
+            # as doubles, which one odd number makes of all, different people may be equal
+            rule = "numbers of people must lie within 2**53 of zero; store them as texts"
+        if rule:
+            raise SchemaError(f"person column {person!r}: {rule}")
+        key = value if isinstance(value, str) else int(number)
+        found.append(known.setdefault(key, len(known)))
+    return np.array(found, dtype=np.intp)
