@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copula_shirley.schema.domain import (
+    LARGEST_DOMAIN,
     LARGEST_EXACT_DOMAIN,
-    LARGEST_NUMERIC_DOMAIN,
     Cells,
     FloatArray,
 )
@@ -86,7 +86,7 @@ class Intervals:
         return np.clip(np.searchsorted(self.low, points, side="right") - 1, 0, None)
 
     def cut(
-        self, rows: FloatArray, sigma: float, big: float, most_cells: int = LARGEST_NUMERIC_DOMAIN
+        self, rows: FloatArray, sigma: float, big: float, most_cells: int = LARGEST_DOMAIN
     ) -> tuple[Intervals, Places] | None:
         """Heavy intervals in parts, and the interval that each part comes from; None without any.
 

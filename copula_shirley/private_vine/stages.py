@@ -45,7 +45,7 @@ from copula_shirley.private_vine.vine import (
     spanning_tree,
 )
 from copula_shirley.rows.rows import CellMap
-from copula_shirley.schema.domain import LARGEST_DOMAIN, LARGEST_NUMERIC_DOMAIN, FloatArray
+from copula_shirley.schema.domain import LARGEST_DOMAIN, FloatArray
 from copula_shirley.schema.schema import Column, Schema
 
 #: Number of the method: another one asks other questions, or makes another model of the answers.
@@ -206,7 +206,7 @@ class _Learner:
             return []
         sigma = self._sigma(share, len(wide))
         big = 0.0 if first else model.total / (BIG * self.plan.groups)
-        most = min(LARGEST_NUMERIC_DOMAIN, LARGEST_DOMAIN // len(self.columns))
+        most = LARGEST_DOMAIN // len(self.columns)
         found = {j: model.intervals[j].cut(self.rows[j], sigma, big, most) for j in wide}
         cuts = {j: cut for j, cut in found.items() if cut is not None}
         if not cuts:
