@@ -173,7 +173,7 @@ def test_a_fit_that_raises_guesses_that_all_are_out() -> None:
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("name", ["canaries", "canary-people"])
 def test_private_vine_is_seen_at_70_percent_of_its_mu(name: str, relation: str) -> None:
-    """0.151 was seen of 0.173 (87 %), with a standard error of 0.002; 70 % is 0.121."""
+    """87 % of a mu of 0.173 was seen (standard error 1 %), before mu was counted in GDP."""
     result = audit(vine(neighbours=relation), name)
     assert result.verdict == CONSISTENT, result.reason
     assert result.lower_bound_mu is not None and 0.7 * MU <= result.lower_bound_mu <= MU

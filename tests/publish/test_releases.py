@@ -355,6 +355,19 @@ def edit(path: Path, content: dict[str, Any], change: Any, forge: bool = False) 
     path.write_text(json.dumps(new))
 
 
+def test_a_file_that_knows_no_gdp_is_read_and_added_up_in_zcdp(path: Path) -> None:
+    fitted_in(ReleaseLedger.open(path), PrivateVine(1.0))
+    fitted_in(ReleaseLedger.open(path), PrivateVine(1.0))
+    both = ReleaseLedger.open(path).total
+    content = json.loads(path.read_text())
+    edit(path, content, lambda c: [entry.pop("gdp", 0) for entry in c["entries"]], forge=True)
+    older = ReleaseLedger.open(path)
+    assert not any(release.cost.gdp for release in older.releases)
+    assert older.total.rho == both.rho
+    assert older.total.epsilon == pytest.approx(epsilon_of(both.rho, older.cap.delta))
+    assert older.total.epsilon > both.epsilon
+
+
 def test_an_edited_file_is_refused(path: Path) -> None:
     content = with_entries(path)
     whole, known = path.read_bytes(), ReleaseLedger.open(path).to_dict()
