@@ -17,6 +17,7 @@ from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.rows.made_up import made_up
 from copula_shirley.rules.coordinates import Coordinates
+from copula_shirley.rules.drawing import check_given, drawn
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
 from copula_shirley.settings import Settings
@@ -119,7 +120,7 @@ class Fitted(Settings, ABC):
         """Draw the rows of ``sample`` in tables of bounded size."""
         self._check_fitted()
         if given and self._ruled is not None:
-            self._ruled.check_given(given)
+            check_given(self._ruled, given)
         n = self.n_rows_ if n is None else n
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 0:
             raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
@@ -169,7 +170,7 @@ class Fitted(Settings, ABC):
         def draw(size: int) -> dict[str, FloatArray]:
             return self._draw_given(size, rng, own) if own else self._draw(size, rng)
 
-        return ruled.drawn(draw, n, {k: v for k, v in given.items() if k not in own})
+        return drawn(ruled, draw, n, {k: v for k, v in given.items() if k not in own})
 
     @property
     def table_schema_(self) -> Schema:

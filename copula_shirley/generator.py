@@ -306,8 +306,9 @@ class Generator(Fitted):
         settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
         self._card = None
         self._sampling_rng = sampling
+        self.coordinates_ = coordinates
         self._fit(MemoryRows.of(rows, modelled), ledger, fit_rng, report)
-        self.settings_, self.coordinates_ = settings, coordinates
+        self.settings_ = settings
         self.schema_, self.n_rows_ = modelled, self._size_to_keep(len(rows))
         self.columns_ = schema.synthetic_names(whole)
         stored = {c.name: rows[c.name] if c.name in rows else table[c.name] for c in schema}

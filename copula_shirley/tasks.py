@@ -32,6 +32,7 @@ from copula_shirley.rows.recognising import recognised
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.text_files import line_numbers
 from copula_shirley.rows.writing import formulas, write_table
+from copula_shirley.rules.drawing import check_given
 from copula_shirley.schema.conditions import given_from_texts
 from copula_shirley.schema.draft import draft_notes, summary
 from copula_shirley.schema.file_format import PLAIN
@@ -192,7 +193,8 @@ def synthesize(
     if rows is not None and rows < 0:
         raise SettingError(f"rows ({rows}) must be 0 or more")
     if given and order.declared is not None:  # what can be wrong shows before the fit
-        given_from_texts(given, order.declared)
+        wanted = given_from_texts(given, order.declared)
+        check_given(order.generator.coordinates(order.declared), wanted)
     with output.written(order.inputs) as files:
         done = fitted(order, output.path.name, progress)
         card = done.generator.card()

@@ -44,6 +44,7 @@ from copula_shirley.private_vine.plan import Plan, plan_of
 from copula_shirley.private_vine.stages import REVISION, Problem, learn
 from copula_shirley.private_vine.vine import Edge
 from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
@@ -226,8 +227,11 @@ class PrivateVine(Generator):
         failing = self.delta * DELTA_SHARE if listed else 0.0
         return Calibration.of(self.open_ledger(schema), failing)
 
-    def problem(self, schema: Schema, pool_seed: int, *, families: bool | None = None) -> Problem:
+    def problem(
+        self, coordinates: Coordinates, pool_seed: int, *, families: bool | None = None
+    ) -> Problem:
         """Everything public that the stages of a fit depend on."""
+        schema = coordinates.modelled
         return Problem(
             schema=schema,
             target=self.target,
@@ -237,6 +241,7 @@ class PrivateVine(Generator):
             noise=self._noise(schema),
             share=1.0 - SHARE if self._stored or self._to_buy(schema) else 1.0,
             pool_seed=pool_seed,
+            rejecting=coordinates.rejecting(),
         )
 
     def _fit(
@@ -245,7 +250,9 @@ class PrivateVine(Generator):
         noise = self._noise(rows.schema)
         curator = self.curator_class(rows, ledger, self._source, noise, self._written)
         self._pool_seed = int(rng.integers(2**63))
-        self._model = run(learn(self.problem(rows.schema, self._pool_seed), progress), curator)
+        self._model = run(
+            learn(self.problem(self.coordinates_, self._pool_seed), progress), curator
+        )
         self.transcript_ = curator.transcript
 
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
@@ -297,7 +304,7 @@ class PrivateVine(Generator):
         if _with_columns(self.schema_, columns) != self.schema_:
             raise ArtefactError("the schema is not the one of the transcript")
         self._state_domain(ledger, self.table_schema_)
-        model = run(learn(self.problem(self.schema_, self._pool_seed), silent), answers)
+        model = run(learn(self.problem(self.coordinates_, self._pool_seed), silent), answers)
         answers.check_end()
         return model, answers
 

@@ -19,6 +19,7 @@ from copula_shirley.private_vine.intervals import Intervals
 from copula_shirley.private_vine.pair_copula import Labels, Uniforms, edges_of
 from copula_shirley.private_vine.reweighting import NoisyTable, pick, reweight
 from copula_shirley.private_vine.vine import RegularVine, stratified
+from copula_shirley.rules.coordinates import LEAST_KEPT, Coordinates
 from copula_shirley.schema.conditions import Condition
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
@@ -26,6 +27,8 @@ from copula_shirley.schema.schema import Schema
 Codes = list[NDArray[np.intp]]
 #: Short numbers, since cells of hundreds of tables are made of them.
 Grouped = list[NDArray[np.int32]]
+#: Cells of candidate rows, their weights, and the numbers of columns that are drawn already.
+Pool = tuple[Codes, FloatArray, dict[int, FloatArray]]
 #: Rows drawn for each row of the sample, and the least number of them.
 POOL, LEAST_POOL = 4, 20_000
 #: Width of a cell without mass, as a part of its group.
@@ -59,6 +62,8 @@ class FittedVine:
     #: What the reweighting looks at, and its logarithmic factors at the fit.
     noisy_tables: list[NoisyTable] = field(default_factory=list)
     factors: list[FloatArray] | None = None
+    #: Rules that rows of the pool must keep; None without any.
+    rejecting: Coordinates | None = None
 
     def __post_init__(self) -> None:
         self.grid = Grid(self.schema)
@@ -187,29 +192,55 @@ class FittedVine:
         self, n: int, rng: np.random.Generator, given: Mapping[int, Condition] | None = None
     ) -> dict[str, FloatArray]:
         given = given or {}
-        codes, weight = self._pool(n, rng, given)
+        codes, weight, known = self._pool(n, rng, given)
         keys = [self.groups[j][codes[j]] for j in reversed(self.vine.order)]
         order = np.lexsort([*keys, codes[self.target]] if self.target is not None else keys)
         picked = rng.permutation(pick(weight, order, n, rng))
         codes = [column[picked] for column in codes]
-        for j in self._coarse() - set(given):
+        numbers = {self.names[j]: column[picked] for j, column in known.items()}
+        for j in self._coarse() - set(given) - set(known):
             codes[j] = self._redrawn(j, codes[j], rng)
-        listed = {name: codes[j] for j, name in enumerate(self.names) if j not in self.intervals}
-        numbers = self.grid.numbers(listed, rng)
-        for j, intervals in self.intervals.items():
-            condition = given.get(j)
-            if condition is None or not np.isfinite(condition.low):
-                numbers[self.names[j]] = intervals.draw(codes[j], rng)
-            else:
-                inside, _ = intervals.between(condition.low, condition.high)
-                drawn = inside.draw(codes[j], rng)
-                numbers[self.names[j]] = np.clip(drawn, condition.low, condition.high)
+        listed = [j for j in range(len(self.names)) if j not in self.intervals]
+        for j in [*listed, *self.intervals]:
+            if j not in known:
+                numbers[self.names[j]] = self._numbers(j, codes[j], rng, given.get(j))
         return {name: numbers[name] for name in self.names}
 
-    def _pool(
-        self, n: int, rng: np.random.Generator, given: Mapping[int, Condition]
-    ) -> tuple[Codes, FloatArray]:
-        """Cells of rows to choose a sample from, and their weights.
+    def _numbers(
+        self, j: int, codes: NDArray[np.intp], rng: np.random.Generator, condition: Condition | None
+    ) -> FloatArray:
+        """A number in the cell of each row that fulfils the condition."""
+        intervals, name = self.intervals.get(j), self.names[j]
+        if intervals is None:
+            return self.grid.numbers({name: codes}, rng)[name]
+        if condition is None or not np.isfinite(condition.low):
+            return intervals.draw(codes, rng)
+        inside, _ = intervals.between(condition.low, condition.high)
+        return np.clip(inside.draw(codes, rng), condition.low, condition.high)
+
+    def ruled(
+        self,
+        codes: Codes,
+        weight: FloatArray,
+        rng: np.random.Generator,
+        given: Mapping[int, Condition] | None = None,
+    ) -> Pool:
+        """The rows of a pool that keep the rules, with their numbers in the columns of these.
+
+        If next to none does, all of them: who rejects them later names the rules.
+        """
+        if self.rejecting is None:
+            return codes, weight, {}
+        places = [self.names.index(name) for name in self.rejecting.modelled.names]
+        numbers = {j: self._numbers(j, codes[j], rng, (given or {}).get(j)) for j in places}
+        _, good = self.rejecting.left({self.names[j]: v for j, v in numbers.items()})
+        if good.mean() < LEAST_KEPT:
+            return codes, weight, {}
+        kept = {j: column[good] for j, column in numbers.items()}
+        return [column[good] for column in codes], weight[good], kept
+
+    def _pool(self, n: int, rng: np.random.Generator, given: Mapping[int, Condition]) -> Pool:
+        """Cells of rows to choose a sample from, their weights, and numbers that are drawn.
 
         Under a condition that is not rare, rows are drawn without it and weighed by all tables;
         those that fulfil it stay. Under a rare one they are drawn from the vine under the
@@ -218,15 +249,17 @@ class FittedVine:
         size = max(POOL * n, LEAST_POOL)
         chance = self._chance(given)
         if not given or chance * MOST_POOL >= size:
-            codes, weight = self.draw_cells(math.ceil(size / chance), rng)
+            drawn = self.draw_cells(math.ceil(size / chance), rng)
+            codes, weight, numbers = self.ruled(*drawn, rng, given)
             if self.factors is not None:
                 weight = self.weigh(codes, weight, POLISH)
             for j, condition in given.items():
                 weight = weight * self._left(j, condition)[codes[j]]
             kept = np.flatnonzero(weight)
             if not given or len(kept) >= n:
-                return [column[kept] for column in codes], weight[kept]
-        codes, weight = self.draw_cells(size, rng, given)
+                numbers = {j: column[kept] for j, column in numbers.items()}
+                return [column[kept] for column in codes], weight[kept], numbers
+        codes, weight, numbers = self.ruled(*self.draw_cells(size, rng, given), rng, given)
         if not weight.sum() > 0:  # too unlikely together for floating-point numbers
             weight = np.ones_like(weight)
         if self.factors is not None:
@@ -238,7 +271,7 @@ class FittedVine:
                 "rows of the model, so its margins may be off; wider conditions are drawn better",
                 stacklevel=2,
             )
-        return codes, weight
+        return codes, weight, numbers
 
     def _chance(self, given: Mapping[int, Condition]) -> float:
         """The share of rows that would fulfil all conditions if columns were independent."""

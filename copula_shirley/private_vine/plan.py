@@ -94,7 +94,7 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     model.check_settings(schema)
     coordinates = model.coordinates(closed(schema))
     schema = coordinates.modelled
-    problem = model.problem(schema, pool_seed=0, families=False)
+    problem = model.problem(coordinates, pool_seed=0, families=False)
     rehearsal = Rehearsal(problem.noise, n)
     if problem.share < 1:
         cost = SHARE * problem.noise.total

@@ -45,6 +45,7 @@ from copula_shirley.private_vine.vine import (
     spanning_tree,
 )
 from copula_shirley.rows.rows import CellMap
+from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.domain import LARGEST_DOMAIN, FloatArray
 from copula_shirley.schema.schema import Column, Schema
 
@@ -87,6 +88,8 @@ class Problem:
     share: float
     #: Seed of the rows drawn at the fit, independent of the private rows.
     pool_seed: int
+    #: Rules that drawn rows must keep; None without any.
+    rejecting: Coordinates | None = None
 
 
 def learn(problem: Problem, progress: Callable[[str, float], None]) -> Queries[FittedVine]:
@@ -111,7 +114,7 @@ class _Learner:
         self.problem = problem
         names = list(problem.schema.names)
         self.target = None if problem.target is None else names.index(problem.target)
-        self.model = FittedVine(problem.schema, self.target)
+        self.model = FittedVine(problem.schema, self.target, rejecting=problem.rejecting)
         self.columns = list(problem.schema)
         self.noise = problem.noise
         self.left = 1.0  # of the stages' share
@@ -324,6 +327,8 @@ class _Learner:
         if self.plan.first_tree == 0:
             return
         scores = yield from self._score_pairs()
+        most = max(scores.values(), default=0.0) + 1.0
+        scores |= {pair: scores[pair] + most for pair in self._ruled_pairs()}
         order, links = spanning_tree(model.others, scores)
         model.vine = RegularVine(order)
         classes = () if self.target is None else (self.target,)
@@ -339,6 +344,15 @@ class _Learner:
             model.vine.add(Edge(b, a, copula=copula))
             if copula.family.endswith("checkerboard"):  # noise would only blur a family
                 self._remember((a, b, *classes), table, sigma)
+
+    def _ruled_pairs(self) -> list[Pair]:
+        """Pairs that a rule binds which is kept by rejection: a public choice for tree 1."""
+        if self.problem.rejecting is None:
+            return []
+        names = self.model.names
+        bound = self.problem.rejecting.bound_together()
+        pairs = [tuple(sorted(map(names.index, pair))) for pair in bound]
+        return [(a, b) for a, b in pairs if self.target not in (a, b)]
 
     def _score_pairs(self) -> Queries[dict[Pair, float]]:
         """How far each pair is from independence, by a coarse noisy table."""
@@ -415,7 +429,8 @@ class _Learner:
         if not self.problem.reweighted:
             return
         rng = np.random.default_rng(self.problem.pool_seed)
-        pool, weight = model.draw_cells(int(min(POOL * model.total, FIT_POOL)) + 1, rng)
+        drawn = model.draw_cells(int(min(POOL * model.total, FIT_POOL)) + 1, rng)
+        pool, weight, _ = model.ruled(*drawn, rng)
         grouped = model.grouped(pool)
         if self.coarse is not None:
             self._use_coarse(self.coarse, grouped, weight)

@@ -178,6 +178,21 @@ class Chain(Change):
         return found
 
 
+class Told(Change):
+    """A column of two values by which another one is there or missing."""
+
+    def __init__(self, column: str, other: str, present: float, missing: float) -> None:
+        self.derived, self.needs = (column,), (other,)
+        self.present, self.missing = present, missing
+
+    def enter(self, values: Values) -> dict[str, FloatArray]:
+        return {}
+
+    def leave(self, values: Values, made: Values) -> dict[str, FloatArray]:
+        gaps = np.isneginf(values[self.needs[0]])
+        return {self.derived[0]: np.where(gaps, self.missing, self.present)}
+
+
 class Joint(Change):
     """Columns of few combinations as one column of these."""
 

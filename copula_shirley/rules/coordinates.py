@@ -12,17 +12,17 @@ Privacy: ``entered`` is a fixed public map of each row by itself, so neighbours 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from copula_shirley.errors import SchemaError, SettingError
-from copula_shirley.rules.changes import Chain, Change, Derived, Joint
+from copula_shirley.errors import SchemaError
+from copula_shirley.rules.changes import Chain, Change, Derived, Joint, Told
 from copula_shirley.rules.checks import (
     AllowedCheck,
     Check,
@@ -37,18 +37,16 @@ from copula_shirley.rules.checks import (
     numbers_of,
 )
 from copula_shirley.schema.column import Column
-from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import MISSING, FloatArray
 from copula_shirley.schema.schema import Schema
 
 #: Combinations of one joint column, at the most: of listed ones, and of conditions, where columns
 #: that are seen apart lose less; and combinations that are tried.
 MOST_JOINT, MOST_IMPLIED, MOST_TRIED = 200, 40, 20_000
-#: Share of drawn rows that must be kept, and rows that are drawn before it is looked at; under
-#: conditions of ``given`` fewer suffice.
-LEAST_KEPT, ENOUGH, LEAST_GIVEN = 0.02, 4_000, 2e-4
-#: Rows that are drawn at a time where most are rejected.
-MOST_AT_ONCE = 200_000
+#: Share of drawn rows that must keep all rules.
+LEAST_KEPT = 0.02
+#: Columns of a rule whose pairs a vine measures first.
+MOST_BOUND = 3
 #: Rules that a message names.
 NAMED = 5
 
@@ -109,7 +107,7 @@ class Coordinates:
             return table
         if self.schema.on_broken == "refuse":
             raise SchemaError(
-                f"the table breaks {_listed(wrong)}; 'shirley check' shows where, or choose "
+                f"the table breaks {listed(wrong)}; 'shirley check' shows where, or choose "
                 "on_broken: repair or drop in the schema"
             )
         table = table[~np.any([broken for _, broken in found], axis=0)]
@@ -159,76 +157,47 @@ class Coordinates:
         safe = {name: np.where(good, values[name], MISSING) for name in derived}
         return values, good & ~self._any_broken({**values, **safe})
 
+    def rejecting(self) -> Coordinates | None:
+        """What of these looks at the rules that are kept by rejection; None without any.
+
+        ``modelled`` has only the columns that these rules depend on.
+        """
+        checks = [check for check in self.checks if check not in self.kept]
+        if not checks:
+            return None
+        by = {name: change for change in self.changes for name in change.derived}
+        ahead = [name for check in checks for name in check.columns]
+        needed: set[str] = set()
+        changes: list[Change] = []
+        while ahead:
+            name = ahead.pop()
+            change = by.get(name)
+            if change is None:
+                needed.add(name)
+            elif change not in changes:
+                changes.append(change)
+                needed.update(column.name for column in change.made)
+                ahead += change.needs
+        columns = tuple(column for column in self.modelled if column.name in needed)
+        modelled = replace(self.modelled, columns=columns)
+        ordered = [change for change in self.changes if change in changes]
+        return Coordinates(self.schema, modelled, checks, ordered)
+
+    def bound_together(self) -> list[tuple[str, str]]:
+        """Pairs of columns of the model that one of these rules is about."""
+        made = {name: c.made[0].name for c in self.changes if c.made for name in c.derived}
+        found = []
+        for check in self.checks:
+            names = dict.fromkeys(made.get(name, name) for name in check.columns)
+            known = [name for name in names if name in self.modelled.names]
+            found += [pair for pair in combinations(known, 2) if len(known) <= MOST_BOUND]
+        return found
+
     def _any_broken(self, values: Values) -> Flags:
         found = np.zeros(len(next(iter(values.values()))), dtype=bool)
         for check in self.checks:
             found = found | check.broken(values)
         return np.asarray(found)
-
-    def drawn(
-        self,
-        draw: Callable[[int], Mapping[str, FloatArray]],
-        n: int,
-        given: Mapping[str, Any] | None = None,
-    ) -> dict[str, FloatArray]:
-        """Rows that keep all rules, and conditions of ``given``, out of those of a model.
-
-        ``draw`` gives so many rows in the coordinates of the model. How many are rejected follows
-        from the model, so it may be told.
-        """
-        parts: list[dict[str, FloatArray]] = []
-        got = tried = ruled_out = 0
-        lost = {str(check.rule): 0 for check in self.checks}
-        wanted = conditions(given or {}, self.schema)
-        while not parts or got < n:
-            rate = max((got + 1) / (tried + 2), LEAST_GIVEN) if tried else 1.0
-            size = min(math.ceil((n - got) / rate * (1.1 if tried else 1.0)), MOST_AT_ONCE)
-            values, good = self.left(draw(max(size, 100) if tried else size))
-            tried, ruled_out = tried + len(good), ruled_out + int((~good).sum())
-            if not good.all():
-                self._blame(values, good, lost)
-            for name, wish in wanted.items():
-                good = good & (wish.low <= values[name]) & (values[name] <= wish.high)
-            parts.append({name: column[good] for name, column in values.items()})
-            got += int(good.sum())
-            if tried >= ENOUGH:
-                self._check_kept(tried, ruled_out, got, n, lost)
-        return {name: np.concatenate([part[name] for part in parts])[:n] for name in parts[0]}
-
-    def _blame(self, values: Values, good: Flags, lost: dict[str, int]) -> None:
-        """Count the rejected rows by rule; one without a broken rule is beyond some bounds."""
-        bad = {name: np.where(np.isposinf(v), MISSING, v)[~good] for name, v in values.items()}
-        for check in self.checks:
-            beyond = np.zeros(int((~good).sum()), dtype=bool)
-            for name in {check.rule.names[0], *check.rule.names} if check in self.kept else ():
-                beyond |= np.isposinf(values[name])[~good]
-                beyond |= np.isneginf(bad[name]) & (not self.schema[name].missing)
-            lost[str(check.rule)] += int((beyond | check.broken(bad)).sum())
-
-    def _check_kept(
-        self, tried: int, ruled_out: int, got: int, n: int, lost: Mapping[str, int]
-    ) -> None:
-        if tried - ruled_out < LEAST_KEPT * tried:
-            worst = sorted((rule for rule in lost if lost[rule]), key=lambda rule: -lost[rule])
-            raise SettingError(
-                f"rules leave fewer than {LEAST_KEPT:.0%} of the rows that the model draws: "
-                f"{_listed(worst)}. See that they agree with each other and with the bounds and "
-                "categories of their columns; a larger epsilon may help, too"
-            )
-        if got < min(n, LEAST_GIVEN * tried):
-            raise SettingError(
-                f"given: fewer than {LEAST_GIVEN:.2%} of the rows that the model draws fulfil "
-                "these conditions; wider ones are needed"
-            )
-
-    def check_given(self, given: Mapping[str, Any]) -> None:
-        """Refuse conditions under which no row can keep a rule, before any is drawn."""
-        wanted = conditions(given, self.schema).items()
-        ranges = self.ranges | {name: (wish.low, wish.high) for name, wish in wanted}
-        for check in self.checks:
-            if not check.possible(ranges):
-                named = ", ".join(name for name in check.columns if name in given)
-                raise SettingError(f"given ({named}) contradicts the rule {str(check.rule)!r}")
 
     @cached_property
     def ranges(self) -> dict[str, tuple[float, float]]:
@@ -240,7 +209,7 @@ class Coordinates:
         return "change of coordinates" if check in self.kept else "rejection"
 
 
-def _listed(rules: Sequence[str]) -> str:
+def listed(rules: Sequence[str]) -> str:
     several = "the rules " if len(rules) > 1 else "the rule "
     more = f" and {len(rules) - NAMED} more" if len(rules) > NAMED else ""
     return several + "; ".join(map(repr, rules[:NAMED])) + more
@@ -268,6 +237,7 @@ class _Finder:
         for check in self.checks:
             if isinstance(check, OrderCheck):
                 self._chain(check)
+        self._tell()
         self._join()
         made = {change.derived[0]: change.made for change in self.changes}
         derived = {name for change in self.changes for name in change.derived}
@@ -322,7 +292,7 @@ class _Finder:
         round_about = [name for name in self.by if name in self._ancestors(name)]
         if round_about:
             rules = list(dict.fromkeys(str(self.by[name].rule) for name in round_about))
-            raise SchemaError(f"columns derive each other in a cycle by {_listed(rules)}")
+            raise SchemaError(f"columns derive each other in a cycle by {listed(rules)}")
 
     def _chain(self, check: OrderCheck) -> None:
         """An order as a base and differences, as far as no other rule derives its columns."""
@@ -344,6 +314,25 @@ class _Finder:
             self._add(change, check)
             if len(free) < len(check.rule.columns) - 1:
                 self.kept.remove(check)
+
+    def _tell(self) -> None:
+        """Columns of two values that say no more than whether another one is missing."""
+        states: dict[tuple[str, str], dict[float, tuple[str, Check]]] = {}
+        for check in self.checks:
+            if isinstance(check, ImpliesCheck) and len(check.when) == len(check.then) == 1:
+                ((name, wanted),), ((other, test),) = check.when, check.then
+                if test.state and not wanted.state and not wanted.interval:
+                    told = states.setdefault((name, other), {})
+                    told |= {float(number): (test.state, check) for number in wanted.numbers}
+        for (name, other), told in states.items():
+            column = self.schema[name]
+            free = name not in self.by and name not in self.keep and not column.missing
+            free = free and column.is_listed and name not in self._ancestors(other)
+            found = {state: number for number, (state, _) in told.items()}
+            if free and len(found) == len(told) == len(column.domain.categories) == 2:
+                checks = list(dict.fromkeys(check for _, check in told.values()))
+                self._add(Told(name, other, found["present"], found["missing"]), checks[0])
+                self.kept += checks[1:]
 
     # -- joint columns -----------------------------------------------------------------
 
@@ -367,8 +356,8 @@ class _Finder:
                 raise check.rule.error("no combination of the declared values can keep it")
             if joined is not None and (hot or len(joined[1]) <= most):
                 groups = [group for group in groups if group not in touched] + [joined]
-        for columns, combinations, checks in groups:
-            change = Joint([self.schema[n] for n in columns], combinations, self.names)
+        for columns, rows, checks in groups:
+            change = Joint([self.schema[n] for n in columns], rows, self.names)
             self._add(change, checks[0])
             self.kept += checks[1:]
 

@@ -121,6 +121,7 @@ def hospital(n: int = ROWS, seed: int = 0) -> pd.DataFrame:
     medication, nursing = np.minimum(medication, 4e5).round(2), np.minimum(nursing, 4e5).round(2)
     insured = rng.choice(3, n, p=[0.86, 0.11, 0.03])
     died = rng.random(n) < 0.001 * np.exp(age / 24)
+    smoker = rng.choice(["never", "former", "current"], n)
     pulse = rng.normal(82, 13, n) + 30 * (age < 10)
     return pd.DataFrame(
         {
@@ -144,9 +145,7 @@ def hospital(n: int = ROWS, seed: int = 0) -> pd.DataFrame:
             "self_payer": insured == 2,
             "died": np.where(died, "yes", "no"),
             "death_date": discharge.where(died),
-            "smoker": np.where(
-                rng.random(n) < 0.1, None, rng.choice(["never", "former", "current"], n)
-            ),
+            "smoker": pd.Series(smoker).mask(rng.random(n) < 0.1),
             "referral": rng.choice(["doctor", "emergency", "transfer"], n, p=[0.5, 0.4, 0.1]),
             "pulse": pd.Series(np.clip(pulse, 35, 195).round()).mask(rng.random(n) < 0.2),
         }
@@ -160,7 +159,7 @@ def broken(table: pd.DataFrame) -> dict[str, int]:
     pregnant, dead = table["pregnant"] == "yes", table["died"] == "yes"
     wards = [w in WARDS[d] for w, d in zip(table["ward"], table["diagnosis"], strict=True)]
     insured = table[["statutory", "private", "self_payer"]].sum(axis=1)
-    wrong = {
+    wrong: dict[str, Any] = {
         "discharge before admission, or a year after it": ~stay.between(0, 365),
         "BMI": (table["bmi"] - bmi).abs() > 0.0501,
         "total": (table["total"] - table["medication"] - table["nursing"]).abs() > 0.00501,
