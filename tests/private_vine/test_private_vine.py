@@ -358,7 +358,8 @@ def test_wrong_conditions_name_column_value_and_rule(
         model.sample(10, given={name: value})
     message = str(error.value)
     assert repr(name) in message and rule in message and "given" in message
-    assert repr(value) in message or name == "nowhere"
+    spelled = "..".join(map(str, value)) if isinstance(value, tuple) else repr(value)
+    assert spelled in message or name == "nowhere"
     with pytest.raises(ShirleyError, match="given"):
         model.sample(10, given=[(name, value)])  # type: ignore[arg-type]
 
