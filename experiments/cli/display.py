@@ -12,8 +12,15 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from copula_shirley.cli.terminal import messages, print_table
-from copula_shirley.experiments.report.lines import lines_of
-from copula_shirley.experiments.report.words import heading
+from copula_shirley.evaluation.report.words import heading
+from copula_shirley.experiments.report.lines import (
+    RANKS,
+    STANDINGS,
+    Line,
+    leaderboard,
+    lines_of,
+)
+from copula_shirley.experiments.report.words import measures_of
 from copula_shirley.experiments.run.runner import all_skipped
 from copula_shirley.experiments.run.store import Row, figures_of
 from copula_shirley.experiments.specs import Run
@@ -103,20 +110,38 @@ def print_failures(rows: Sequence[Row], console: Console = messages, *, skips: b
 
 
 def print_leaderboard(rows: Sequence[Row], console: Console) -> None:
-    """Print means over folds and seeds, a table per data set; who failed is in it too."""
+    """Print means over folds and seeds, a table per data set; who failed is in it too.
+
+    Who proves what he claims stands above a rule, who does not below it, and is told to.
+    """
     # a console of its own: rich takes no table to be wider than the console, and figures that are
     # cut off are worth nothing
     wide = Console(file=console.file, width=max(FULL_WIDTH, console.width))
     lines = lines_of(rows)
+    board = leaderboard(lines, measures_of(rows))
     for dataset in dict.fromkeys(line.dataset for line in lines):
-        own = [line for line in lines if line.dataset == dataset]
+        parts = {k: [x for x in some if x.dataset == dataset] for k, some in board.items()}
+        own = [line for some in parts.values() for line in some]
         shown = [name for name in SHOWN if any(name in line.figures for line in own)]
         heads = [Column(head, no_wrap=True) for head in ("generator", "epsilon", "proved")]
-        heads += [Column(heading(name), no_wrap=True, justify="right") for name in shown]
+        numbers = ("use rank", "attack rank", *map(heading, shown))
+        heads += [Column(head, no_wrap=True, justify="right") for head in numbers]
         table = Table(*heads, title=escape(dataset))
-        for line in own:
-            proved = line.privacy.get("proved", line.rows[0]["status"])
-            figures = line.figures
-            cells = [f"{figures[name].mean:.3g}" if name in figures else "-" for name in shown]
-            table.add_row(escape(line.name), line.epsilon_text, escape(str(proved)), *cells)
+        for some in parts.values():
+            for line in some:
+                table.add_row(*map(escape, _cells(line, shown)))
+            table.add_section()
         wide.print(table, crop=False, no_wrap=True, overflow="ignore")
+        if parts.get("unproved"):
+            names = ", ".join(dict.fromkeys(line.name for line in parts["unproved"]))
+            text = f"{STANDINGS['unproved']}: {names}."
+            console.print(escape(text), style="yellow", soft_wrap=True, highlight=False)
+
+
+def _cells(line: Line, shown: Sequence[str]) -> list[str]:
+    """A line of the leaderboard."""
+    promise, figures = line.promise, line.figures
+    proved = f"{promise.sign} {promise.proved}".strip() if promise else line.rows[0]["status"]
+    ranks = (line.rank(attacks) for attacks in RANKS.values())
+    cells = [line.name, line.epsilon_text, proved, *(f"{r:.1f}" if r else "-" for r in ranks)]
+    return cells + [f"{figures[name].mean:.3g}" if name in figures else "-" for name in shown]

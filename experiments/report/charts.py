@@ -17,9 +17,9 @@ import numpy as np
 from jinja2 import Environment
 
 from copula_shirley.evaluation import figures
-from copula_shirley.evaluation.result import pair
+from copula_shirley.evaluation.report.pieces import margin_panels, pair_cells, worst_pairs
+from copula_shirley.evaluation.report.words import Measure, number
 from copula_shirley.experiments.report.lines import Line, size
-from copula_shirley.experiments.report.words import Measure, number
 from copula_shirley.pictures import sheet
 
 #: Of each chart: what can be chosen, and what is shown first.
@@ -34,7 +34,6 @@ BY_COLUMN = ("ks", "tvd1")
 BY_PAIR = ("tvd2", "spearman_drift")
 #: Packed letters of all pieces; lines beyond them have no pairs and margins, and the page says so.
 MOST_LETTERS = 900_000
-WORST = 10
 #: What was chosen, by the order of the chart's choices, and the piece itself.
 Piece = tuple[str, list[str], str]
 
@@ -47,6 +46,7 @@ class Charts:
     ) -> None:
         self.measures = measures
         self.template: Any = environment.get_template("charts.html.jinja").module
+        self.parts: Any = environment.get_template("parts.html.jinja").module
         self.sets: dict[str, list[Line]] = {}
         for line in lines:
             self.sets.setdefault(line.dataset, []).append(line)
@@ -158,28 +158,17 @@ class Charts:
         for metric in BY_PAIR:
             found = self.means(line, metric, "pairs")
             if found and len(names) > 1:
-                rows = [
-                    (a, [(b, found.get(pair(b, a), found.get(pair(a, b)))) for b in names[:i]])
-                    for i, a in enumerate(names)
-                ]
-                flat = [(f"{b} and {a}", v) for a, cells in rows for b, v in cells if v is not None]
-                worst = sorted(flat, key=lambda each: -each[1])[:WORST]
                 measure, most = self.measures[metric], self.largest(line.dataset, metric, "pairs")
-                html = self.template.pair_map(rows, worst, measure, most, names)
+                cells = pair_cells(found, names), worst_pairs(found)
+                html = self.parts.pair_map(*cells, measure, most, names, self.template.means)
                 yield "pair-map", [line.dataset, line.name + line.at, measure.label], html
 
     def margins(self, line: Line) -> Iterator[Piece]:
         """Bars of real and synthetic shares for each column."""
-        panels = []
-        for name, margin in line.done[0].get("margins", {}).items():
-            if margin:
-                labels = map(str, margin["labels"])
-                cells = list(zip(labels, margin["real"], margin["synthetic"], strict=True))
-                off = sum(abs(real - made) for _, real, made in cells) / 2
-                most = max([1e-4, *(max(real, made) for _, real, made in cells)])
-                panels.append((name, cells, off, most))
-        if panels:
-            html = self.template.margins(panels, line.done[0]["run"])
+        if panels := margin_panels(line.done[0].get("margins", {})):
+            run = line.done[0]["run"]
+            whose = f"synthetic rows, fold {run['fold']}, seed {run['seed']} alone"
+            html = self.parts.margins(panels, whose)
             yield "margin-grid", [line.dataset, line.name + line.at], html
 
     def names(self, dataset: str) -> list[str]:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from copula_shirley.evaluation.report.words import Measure
 from copula_shirley.experiments.estimates import Estimate, estimate
-from copula_shirley.experiments.report.words import Measure, Promise
+from copula_shirley.experiments.report.words import Promise
 from copula_shirley.experiments.run.store import Row, figures_of
 from copula_shirley.experiments.specs import epsilon_text
 
@@ -23,6 +24,20 @@ REFERENCES = ("real", "uniform")
 #: Parts of a spec that stand beside the data set's name where they differ within a report.
 CONTEXT = {"rows": "{} rows", "folds": "{} folds", "unit": "unit {}", "profile": "{} classifiers"}
 SHOWN_VALUES = 12
+#: Mean ranks of a leaderboard, and whether they are over attacks: one hides the other in a sum.
+RANKS = {"use_rank": False, "attack_rank": True}
+#: Parts of a leaderboard, so that who proves less than he claims stands above nobody who does not.
+STANDINGS = {
+    "proved": "Proved: the promise on the label holds for the whole release",
+    "unproved": (
+        "Not proved: no proof is known for what the label claims, so that their figures are not "
+        "bought with privacy; ranked among themselves"
+    ),
+    "failed": "No figures",
+    "reference": (
+        "References, not ranked: the training rows themselves and rows drawn without any data"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -65,8 +80,8 @@ class Score(Estimate):
 class Line:
     """All runs of one generator (and variant) on one data set with one epsilon.
 
-    ``rank_lines`` says its rank in each metric among the lines with its data set and epsilon, and
-    in which metrics it is the best of them.
+    ``rank_lines`` says its rank in each metric among the lines of its data set, epsilon and
+    standing, in which metrics it is the best of them, and which of them are attacks.
     """
 
     dataset: str
@@ -75,6 +90,7 @@ class Line:
     rows: tuple[Row, ...]
     ranks: dict[str, float] = field(default_factory=dict)
     best: set[str] = field(default_factory=set)
+    attacks: set[str] = field(default_factory=set)
 
     @property
     def reference(self) -> str:
@@ -122,9 +138,18 @@ class Line:
         return Promise(*said)
 
     @property
-    def rank(self) -> float | None:
-        """Mean rank; None if nothing was ranked."""
-        return float(np.mean(list(self.ranks.values()))) if self.ranks else None
+    def standing(self) -> str:
+        """A key of ``STANDINGS``: with whom it may be compared."""
+        if self.reference:
+            return "reference"
+        if self.promise is None:
+            return "failed"
+        return "proved" if self.promise.holds else "unproved"
+
+    def rank(self, attacks: bool) -> float | None:
+        """Mean rank in metrics of use or in attacks; None if nothing was ranked."""
+        own = [rank for name, rank in self.ranks.items() if (name in self.attacks) == attacks]
+        return float(np.mean(own)) if own else None
 
     @property
     def statuses(self) -> Counter[str]:
@@ -150,7 +175,7 @@ class Line:
             "claimed": promise.claimed if promise else "",
             "proved": promise.proved if promise else "",
             **{name: float(f"{score.mean:.6g}") for name, score in self.figures.items()},
-            "rank": None if self.rank is None else round(self.rank, 6),
+            **{kind: round(self.rank(a) or 0.0, 6) or None for kind, a in RANKS.items()},
             "runs": len(self.done),
             "epsilon": min(size(self.epsilon), 1e99),  # JSON has no number without end
         }
@@ -216,21 +241,37 @@ def loss(value: float, better: str) -> float:
     return max(value - 0.5, 0.0) if better == "0.5" else value
 
 
-def rank_lines(lines: Sequence[Line], better: Mapping[str, str]) -> None:
-    """Rank the lines of each data set and epsilon, metric by metric.
+def rank_lines(lines: Sequence[Line], measures: Mapping[str, Measure]) -> None:
+    """Rank the lines of each data set, epsilon and standing, metric by metric.
 
     References are not ranked, nor are metrics without a direction. Equal values share the mean
     of their ranks. The best of a column is marked unless all are equally good.
     """
     groups: dict[Any, list[Line]] = {}
     for line in lines:
-        for metric in () if line.reference else line.figures.keys() & better.keys():
-            groups.setdefault((line.dataset, line.epsilon, metric), []).append(line)
-    for (_, _, metric), some in groups.items():
-        if better[metric] == "none":
+        for metric in () if line.reference else line.figures.keys() & measures.keys():
+            key = (line.dataset, line.epsilon, line.standing, metric)
+            groups.setdefault(key, []).append(line)
+    for (*_, metric), some in groups.items():
+        measure = measures[metric]
+        if measure.better == "none":
             continue
-        losses = [loss(line.figures[metric].mean, better[metric]) for line in some]
+        losses = [loss(line.figures[metric].mean, measure.better) for line in some]
         for line, rank, value in zip(some, rankdata(losses), losses, strict=True):
             line.ranks[metric] = float(rank)
             if value == min(losses) < max(losses):
                 line.best.add(metric)
+            if measure.attack:
+                line.attacks.add(metric)
+
+
+def leaderboard(lines: Sequence[Line], measures: Mapping[str, Measure]) -> dict[str, list[Line]]:
+    """The lines by standing, ranked; within each by data set and epsilon, the most useful first."""
+    rank_lines(lines, measures)
+    datasets = list(dict.fromkeys(line.dataset for line in lines))
+
+    def order(line: Line) -> tuple[int, float, float]:
+        return datasets.index(line.dataset), size(line.epsilon), size(line.rank(attacks=False))
+
+    found = {standing: [x for x in lines if x.standing == standing] for standing in STANDINGS}
+    return {standing: sorted(some, key=order) for standing, some in found.items() if some}

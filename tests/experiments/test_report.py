@@ -22,8 +22,9 @@ from rich.console import Console
 
 from copula_shirley.experiments.cli.display import print_leaderboard
 from copula_shirley.experiments.report import charts, render, write_report
-from copula_shirley.experiments.report.lines import Line, lines_of, rank_lines
+from copula_shirley.experiments.report.lines import Line, leaderboard, lines_of, rank_lines
 from copula_shirley.experiments.report.sections import grouped_spends
+from copula_shirley.experiments.report.words import measures_of
 from copula_shirley.files.model_file import ArtefactError
 
 VOID = {"meta", "link", "br", "wbr", "input", "hr"}
@@ -85,7 +86,7 @@ def whole() -> tuple[str, Page]:
 
 def ranked(rows: list[dict[str, Any]]) -> dict[str, Line]:
     lines = lines_of(rows)
-    rank_lines(lines, {name: direction for name, (_, direction, _) in METRICS.items()})
+    rank_lines(lines, measures_of(rows))
     return {line.name + line.at: line for line in lines if line.ranks}
 
 
@@ -120,7 +121,8 @@ def test_ranks_by_hand() -> None:
     ]
     places = ranked(rows)
     alone = [places.pop(f"A, epsilon {epsilon}") for epsilon in (8, 9)]
-    assert [place.rank for place in alone] == [1, 1]  # ranks do not cross epsilons or data sets
+    # ranks do not cross epsilons or data sets
+    assert [(x.rank(attacks=False), x.rank(attacks=True)) for x in alone] == [(1, 1), (1, 1)]
     found = {name[0]: place for name, place in places.items()}
     assert set(found) == {"A", "B", "C"}  # the reference is not ranked
     chosen = ("ks", "mcc_binary", "membership_hamming_all", "tvd1")
@@ -128,9 +130,47 @@ def test_ranks_by_hand() -> None:
     # ties share their ranks; below a coin no attack is better than another
     assert ranks == {"A": [1, 1, 1.5, 2], "B": [2.5, 3, 1.5, 2], "C": [2.5, 2, 3, 2]}
     assert "k_anonymity" not in found["A"].ranks
-    assert found["A"].rank == pytest.approx((1 + 1 + 1.5 + 2 + 2) / 5)
+    # ks, mcc_binary, and tvd1 and tvd2 in which all are equal; the attack has a rank of its own
+    assert found["A"].rank(attacks=False) == pytest.approx((1 + 1 + 2 + 2) / 4)
+    assert found["A"].rank(attacks=True) == 1.5
     assert found["A"].best == {"ks", "mcc_binary", "membership_hamming_all"}
     assert found["B"].best == {"membership_hamming_all"}  # tvd1 is equal for all: no best
+
+
+def test_who_proves_nothing_never_stands_above_who_does(capsys: pytest.CaptureFixture[str]) -> None:
+    best = {"ks": 0.01, "tvd1": 0.01, "mcc_binary": 0.99}
+    rows = [
+        row("Cheat", proved="nothing", figures=best),
+        row("Stranger", proved="not known", figures=best),
+        row("Honest", figures={"ks": 0.2}),
+        row("Better", figures={"ks": 0.1, "membership_hamming_all": 0.6}),
+        row("Dearer", proved="epsilon 6"),
+        {**row("Broken"), "status": "failed", "reason": "no"},
+        row("uniform", claimed="epsilon 0", proved="epsilon 0"),
+    ]
+    rows[5].pop("privacy")
+    lines = lines_of(rows)
+    board = leaderboard(lines, measures_of(rows))
+    assert {standing: [line.name for line in some] for standing, some in board.items()} == {
+        "proved": ["Better", "Honest"],
+        "unproved": ["Cheat", "Stranger", "Dearer"],
+        "failed": ["Broken"],
+        "reference": ["uniform"],
+    }
+    better, honest = board["proved"]
+    assert better.ranks["ks"] == 1 and honest.ranks["ks"] == 2  # as if the others were not there
+    assert better.rank(attacks=True) == 2 and honest.rank(attacks=True) == 1
+    assert "ks" in better.best and "ks" in board["unproved"][0].best
+    print_leaderboard(rows, Console(width=200))
+    text = capsys.readouterr().out
+    at = [text.index(name) for name in ("Better", "Honest", "Cheat", "Stranger", "Broken")]
+    assert at == sorted(at)
+    assert "✓ epsilon 1" in text and "✗ nothing" in text
+    told = " ".join(text.split())
+    assert "ranked among themselves: Cheat, Stranger, Dearer." in told
+    only_proved = [one for one in rows if one["run"]["generator"] in ("Better", "Honest")]
+    print_leaderboard(only_proved, Console(width=200))
+    assert "Not proved" not in capsys.readouterr().out
 
 
 def test_runs_that_differ_are_never_averaged() -> None:
@@ -144,13 +184,17 @@ def test_runs_that_differ_are_never_averaged() -> None:
 def test_the_leaderboard_has_every_line_in_order() -> None:
     rows = whole()[1].rows
     by_name = {(r["data-dataset"], r["data-epsilon"], r["generator"]): r for r in rows}
-    assert list(by_name)[:3] == [("made", "0.1", name) for name in ("Vine", "Shirley", "Broken")]
+    proved = [
+        (dataset, epsilon, "Vine") for dataset in ("made", "other") for epsilon in ("0.1", "1")
+    ]
+    unproved = [(dataset, epsilon, "Shirley") for dataset, epsilon, _ in proved]
+    assert list(by_name)[:8] == [*proved, *unproved]
     assert {("made", "1", "Slow"), ("made", "1", "Vine, encoder onehot")} <= by_name.keys()
     references = [r for r in rows if "data-reference" in r]
     assert rows[-4:] == references  # last, in a part of their own
-    assert all(r["rank"] is None for r in references)
+    assert all(r["use_rank"] is None for r in references)
     vine, shirley = (by_name["made", "1", name] for name in ("Vine", "Shirley"))
-    assert vine["ks"] == pytest.approx(0.11) and vine["rank"] < shirley["rank"]
+    assert vine["ks"] == pytest.approx(0.11) and vine["use_rank"] == shirley["use_rank"] == 1
     assert [(r["claimed"], r["proved"]) for r in (vine, shirley)] == [
         ("epsilon 1", "epsilon 1"),
         ("epsilon 1", "nothing"),
@@ -218,7 +262,7 @@ def test_the_page_is_well_made_and_nothing_comes_from_the_network() -> None:
     text, page = whole()
     assert page.tags["h1"] == 1 and page.tags["main"] == 1
     assert max(page.ids.values()) == 1
-    assert text.count('aria-sort="none"') == 9 + len(METRICS)
+    assert text.count('aria-sort="none"') == 10 + len(METRICS)
     assert render(benchmark(), "all") == text  # the same rows give the same page
     links = [link for each in (page, *map(Page, page.pieces.values())) for link in each.links]
     for link in links:
