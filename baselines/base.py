@@ -26,6 +26,7 @@ from copula_shirley.privacy.noise import Integers
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.domain import FloatArray, Grid
+from copula_shirley.schema.scales import notes_on_scales
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
 from copula_shirley.settings import check_choices
 from copula_shirley.thesis.margins import Margin, to_mass
@@ -86,6 +87,9 @@ class Baseline(Generator):
 
     def open_ledger(self, schema: Schema) -> Ledger:
         return Ledger.of(schema, self._budget(), self.neighbours)
+
+    def notes(self, schema: Schema) -> list[str]:
+        return notes_on_scales(schema)
 
     def _curator(self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator) -> Curator:
         """Who answers all questions of this fit; nobody else looks at the rows."""

@@ -188,6 +188,10 @@ class Generator(Fitted):
         """Where the noise of a fit comes from: exact, or of ``rng`` where there is a seed."""
         return SecureNoise() if self.random_state is None else SeededNoise(rng)
 
+    def notes(self, schema: Schema) -> list[str]:
+        """What a curator should know of a fit to this domain; no row is read."""
+        return []
+
     def plan(self, schema: Schema, n: int) -> Any:
         """What a fit to n rows would ask, cost and be worth; no row is read."""
         raise SettingError(f"model ({self.name!r}) cannot be planned; 'private-vine' can")

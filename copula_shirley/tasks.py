@@ -307,6 +307,7 @@ def _fit_table(order: Order, reservation: Reservation | None, progress: Progress
     if schema is None:
         schema = Schema.draft(table, file=file)
         notes = draft_notes(table, schema)
+    notes += generator.notes(schema)
     admitted = generator.admit(table, schema, show_values=order.show_values)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)

@@ -20,6 +20,8 @@ from copula_shirley.schema.domain import (
     LARGEST_EXACT_DOMAIN,
     Cells,
     FloatArray,
+    after,
+    octaves,
 )
 from copula_shirley.schema.schema import Column
 
@@ -35,8 +37,6 @@ HEAVY = 4.0
 HEAP = 3.0
 #: Both ends of the cell for missing values.
 BEFORE_ALL = -1e300
-#: Smallest magnitude of a column without a grid, as a part of its largest.
-SMALLEST = 2.0**-24
 
 Places = NDArray[np.intp]
 Flags = NDArray[np.bool_]
@@ -63,7 +63,7 @@ class Intervals:
         if step and last - first <= LARGEST_EXACT_DOMAIN:
             edges = np.arange(first, last + 1)
         elif column.domain.has_magnitudes:
-            edges = _octaves(column, first, last)
+            edges = octaves(first, last, column.special, step)
         else:
             edges = np.append(low[known], last)
         low, high = np.append(missing, edges[:-1]), np.append(missing, edges[1:])
@@ -77,7 +77,12 @@ class Intervals:
         """How many values each interval holds; infinite without a grid."""
         step = self.column.domain.step_size
         several = np.maximum(self.high - self.low, 1.0) if step else np.inf
-        return np.where(self.high > _after(self.low, step), several, 1.0)
+        return np.where(self.high > after(self.low, step), several, 1.0)
+
+    @property
+    def has_octaves(self) -> bool:
+        """Whether first cells follow magnitude."""
+        return self.column.domain.has_magnitudes and float(self.values.max()) > 1
 
     def index(self, numbers: FloatArray) -> Places:
         """The interval in which each number lies, a function of that number alone."""
@@ -121,7 +126,7 @@ class Intervals:
         if step:
             low, high = np.rint(low / step), np.rint(high / step)
         first = np.maximum(self.low, low)
-        last = np.minimum(self.high, _after(np.array(high), step))
+        last = np.minimum(self.high, after(np.array(high), step))
         width = self.high - self.low
         left = np.clip(last - first, 0, None) / np.where(width > 0, width, 1.0)
         first, last = np.where(left > 0, first, self.low), np.where(left > 0, last, self.high)
@@ -137,24 +142,6 @@ class Intervals:
         return self.column.domain.round(np.where(low <= BEFORE_ALL, -np.inf, drawn))
 
 
-def _after(points: FloatArray, step: float) -> FloatArray:
-    """The next point of a grid, or the next number without one."""
-    following = np.nextafter(points, np.inf)  # beyond 2**53 numbers lie farther apart than points
-    return np.asarray(np.maximum(points + 1, following) if step else following)
-
-
-def _octaves(column: Column, first: float, last: float) -> FloatArray:
-    """Edges at powers of two of either sign; zero and special values are cells of their own."""
-    step = column.domain.step_size
-    unit = 1.0 if step else max(abs(first), abs(last)) * SMALLEST
-    powers = unit * 2.0 ** np.arange(64)
-    special = np.array([0.0, *column.special], dtype=float)
-    points = np.rint(special / step) if step else special
-    negative = 1 - powers if step else -powers
-    edges = np.concatenate([[first], powers, negative, points, _after(points, step), [last]])
-    return np.unique(edges[(first <= edges) & (edges <= last)])
-
-
 def _ends(cells: Cells, step: float) -> tuple[FloatArray, FloatArray]:
     """Ends of declared cells in steps of the grid, or as numbers without one."""
     known = np.isfinite(cells.first)
@@ -163,11 +150,11 @@ def _ends(cells: Cells, step: float) -> tuple[FloatArray, FloatArray]:
         low, high = first, np.append(first[1:], 0.0)
         high[-1] = np.nextafter(last[-1], np.inf)
     elif cells.step:  # whole numbers, both ends included
-        low, high = first, _after(last, step)
+        low, high = first, after(last, step)
     else:
         low, high = np.ceil(first / step - 1e-6), np.ceil(last / step - 1e-6)
         high = np.where(first == last, np.rint(first / step) + 1, high)
-        high[-1] = _after(np.floor(last[-1] / step + 1e-6), step)
+        high[-1] = after(np.floor(last[-1] / step + 1e-6), step)
         # a value with a cell of its own is not in the next one
         low[1:] = np.where(known[:-1], np.maximum(low[1:], high[:-1]), low[1:])
         high = np.maximum(high, low + 1)

@@ -22,8 +22,10 @@ from copula_shirley.measure.queries import Query
 from copula_shirley.measure.transcript import Answer, run
 from copula_shirley.private_vine.coarse import ABSOLUTE
 from copula_shirley.private_vine.domain import SHARE, closed
+from copula_shirley.private_vine.intervals import HEAVY, Intervals
 from copula_shirley.private_vine.stages import learn
 from copula_shirley.rules.coordinates import Coordinates
+from copula_shirley.schema.scales import notes_on_scales
 from copula_shirley.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ MOST_ROWS = 10**12
 #: Seconds of a fit, measured on one core of an ordinary server (experiments.benchmarks.costs
 #: scaling): to begin with, for each pair of columns, and for each row and column.
 SECONDS = (0.3, 0.008, 1.0e-6)
+#: Part of the rows that noise may hide before a plan says so: tails are of such a size.
+HIDDEN = 0.005
 #: Bytes for each row and column beside the table.
 BYTES = 45
 
@@ -108,7 +112,8 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     ledger = model.open_ledger(schema)
     budget = f"{ledger.budget or 'no noise'}; {dict(ledger.summary())['neighbours']}; {n:,} rows"
     megabytes = BYTES * n * columns / 2**20 + 150
-    return Plan(stages, budget, _notes(stages, coordinates), seconds, megabytes)
+    notes = [*_notes(stages, coordinates), *_wide_notes(stages, coordinates, n)]
+    return Plan(stages, budget, notes, seconds, megabytes)
 
 
 @dataclass
@@ -144,6 +149,29 @@ def _rule_notes(coordinates: Coordinates) -> list[str]:
     if not apart:
         return [f"{kept}."]
     return [f"{kept}, or by leaving out drawn rows that break them: {'; '.join(apart)}."]
+
+
+def _wide_notes(stages: pd.DataFrame, coordinates: Coordinates, n: int) -> list[str]:
+    """Numeric columns whose tails noise will hide, and those that other models would count badly.
+
+    Their first cells are octaves, from one power of two to the next. One that holds fewer rows than
+    ``HEAVY`` standard deviations of the noise is not cut, and cannot be told from an empty one.
+    """
+    notes = []
+    numeric = [column for column in coordinates.modelled if not column.is_listed]
+    octaves = [repr(c.name) for c in numeric if Intervals.of(c).has_octaves]
+    margins = stages[stages["stage"] == "margins"]["noise"]
+    hidden = HEAVY * float(margins.iloc[0]) if len(margins) else 0.0
+    if octaves and hidden > HIDDEN * n:
+        notes.append(
+            f"Large values of {', '.join(octaves)} will be seen dimly: what fewer than about "
+            f"{hidden:,.0f} of {n:,} rows ({min(hidden / n, 1):.1%}) have, from one power of two "
+            "to the next, cannot be told from noise. A lower maximum, a larger epsilon, fewer "
+            "columns or more rows help."
+        )
+    return notes + [
+        f"{text}." for text in notes_on_scales(coordinates.schema, "A histogram method")
+    ]
 
 
 def _notes(stages: pd.DataFrame, coordinates: Coordinates) -> list[str]:

@@ -197,7 +197,7 @@ class _Learner:
         intervals = self.model.intervals.get(self.model.names.index(column.name))
         if intervals is not None and sigma > 0 and len(table) > FEW_CELLS:
             width = np.minimum(intervals.values, 1e15)
-            if not (column.domain.has_magnitudes and width.max() > 1):
+            if not intervals.has_octaves:
                 missing = intervals.low <= BEFORE_ALL
                 table = smooth(table, width / width.mean(), missing, sigma)
         return to_simplex(table, self.model.total)

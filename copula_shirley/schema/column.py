@@ -31,6 +31,8 @@ KINDS: dict[str, type[Kind]] = {
 PROVENANCES = ("declared", "drafted", "private")
 #: Fields of every column, about where its domain came from.
 REMARKS = ("provenance", "source", "draft")
+#: Fields that say more of bounds and categories.
+OF_DOMAINS = ("ordered", "other", "resolution", "cells", "special", "scale")
 #: Letters of a column's name: longer ones would push a label off the screen.
 LONGEST_NAME = LONGEST_REMARK
 #: Hexadecimal digits of the digest of drafted values: it tells a draft from another, no secret.
@@ -46,8 +48,9 @@ class Column:
     Other columns have a ``minimum`` and a ``maximum``, both inclusive. Draws of numbers are rounded
     to ``resolution``; moments and durations lie on its grid, such as ``"1D"`` or ``"1s"``.
     ``cells`` is the number of equal-width histogram cells, and ``special`` values have one of their
-    own, such as 0 dollars. ``format`` is that of dates stored as text, such as ``"%Y-%m-%d"``; ISO
-    8601 without one. Values may be ``missing``.
+    own, such as 0 dollars. With ``scale="log"`` cells of numbers and durations begin at powers of
+    two, as money needs them; zero has its own. ``format`` is that of dates stored as text, such as
+    ``"%Y-%m-%d"``; ISO 8601 without one. Values may be ``missing``.
 
     ``provenance`` says where kind and domain came from: documentation ("declared", with a
     ``source`` such as ``"codebook 2019, p. 4"``), the data ("drafted"), or with "private" the kind
@@ -71,6 +74,7 @@ class Column:
     resolution: float | str | None = None
     cells: int | None = None
     special: tuple[Any, ...] = ()
+    scale: str | None = None
     format: str | None = None
     missing: bool = False
     provenance: str = "declared"
@@ -122,7 +126,7 @@ class Column:
             value, rule = getattr(self, field.name), ""
             if field.name not in known:
                 rule = f"does not apply to kind {self.kind}"
-            elif self.open and field.name in ("ordered", "other", "resolution", "cells", "special"):
+            elif self.open and field.name in OF_DOMAINS:
                 rule = "must be left out where bounds and categories are"
             if rule and value is not field.default and value != field.default:
                 raise self.error(field.name, value, rule)

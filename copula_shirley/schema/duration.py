@@ -13,6 +13,7 @@ import pandas as pd
 from copula_shirley.schema.dates import FARTHEST, Timed, fields_of
 from copula_shirley.schema.domain import TEXT
 from copula_shirley.schema.expressions import LENGTH
+from copula_shirley.schema.kind import SCALE
 
 #: Letters of a text of a duration; a longer one is none.
 LONGEST = 60
@@ -88,11 +89,14 @@ def text_of(value: dt.timedelta, text_format: str = "HH:MM:SS") -> str:
 class Duration(Timed):
     """Lengths of time."""
 
-    fields = fields_of(
-        'shortest, such as 0s or "1:30:00"',
-        "longest, such as P1DT2H or 30 days",
-        {"enum": [*FORMATS], "description": "how drawn durations are written; all are read"},
-    )
+    fields: ClassVar[dict[str, Any]] = {
+        **fields_of(
+            'shortest, such as 0s or "1:30:00"',
+            "longest, such as P1DT2H or 30 days",
+            {"enum": [*FORMATS], "description": "how drawn durations are written; all are read"},
+        ),
+        "scale": SCALE,
+    }
     has_magnitudes = True
     quantity = LENGTH
     plural = "durations"

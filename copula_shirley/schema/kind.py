@@ -19,8 +19,11 @@ from copula_shirley.schema.domain import (
     LARGEST_EXACT_DOMAIN,
     LARGEST_NUMERIC_DOMAIN,
     MISSING,
+    MOST_OCTAVES,
     Cells,
     FloatArray,
+    after,
+    octaves,
 )
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.values import Reader, absent, label_of, scalar
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from copula_shirley.schema.column import Column
 
 CELLS = {"type": "integer", "minimum": 1, "description": "number of histogram cells"}
+#: Whether histogram cells are equally wide, or follow magnitude.
+SCALES = ("linear", "log")
+SCALE = {"enum": list(SCALES), "description": "log: cells begin at powers of two, and zero is one"}
 #: Rows that break a rule, and the rule.
 Rule = tuple[NDArray[np.bool_], str]
 
@@ -77,6 +83,8 @@ class Kind:
         high = self.bound("maximum", column.maximum)
         if low > high:
             raise column.error("minimum", str(low), f"must not exceed maximum ({high})")
+        if column.scale not in (None, *SCALES):
+            raise column.error("scale", column.scale, f"must be {' or '.join(SCALES)}")
         return {"minimum": low, "maximum": high}
 
     def bound(self, field: str, value: Any) -> Any:
@@ -309,10 +317,12 @@ class Kind:
         first, last = self.known_cells()
         if self.column.missing:
             first, last = np.append(MISSING, first), np.append(MISSING, last)
-        return Cells(first, last, float(self.is_discrete))
+        return Cells(first, last, float(self.is_discrete), self.column.scale == "log")
 
     def known_cells(self) -> tuple[FloatArray, FloatArray]:
         """First and last number of each cell but that of missing values."""
+        if self.column.scale == "log":
+            return self.octaves()
         (low, high), count = self.number_range, self.equal_cells()
         special = np.array(sorted(set(self.column.special)), dtype=float)
         if self.is_discrete:
@@ -325,18 +335,35 @@ class Kind:
         last = np.append(starts[1:] - self.is_discrete, high)
         return starts, np.where(np.isin(starts, special), starts, last)
 
+    def octaves(self) -> tuple[FloatArray, FloatArray]:
+        """First and last number of cells that follow magnitude."""
+        (low, high), step, special = self.number_range, self.step_size, self.column.special
+        most = self.column.cells or MOST_OCTAVES
+        if not step:
+            edges = octaves(low, np.nextafter(high, np.inf), special, step, most)
+            return edges[:-1], np.append(edges[1:-1], high)
+        first, last = np.ceil(low / step - 1e-6) + 0.0, np.floor(high / step + 1e-6)
+        edges = octaves(first, float(after(last, step)), special, step, most)
+        if self.is_discrete:
+            return edges[:-1], edges[1:] - 1
+        # a cell reaches halfway to the points of the grid beside it
+        edges = np.concatenate([[low], (edges[1:-1] - 0.5) * step, [high]])
+        return edges[:-1], edges[1:]
+
     def most_cells(self) -> int:
         """How many cells there are at the most, reckoned before any of them is made."""
         if self.column.open:
             return 0
         # a special value ends the cell that it lies in, and another one starts behind it
-        count = self.equal_cells() + 2 * len(self.column.special)
+        equal = self.column.scale != "log"
+        count = self.equal_cells() if equal else MOST_OCTAVES
+        count += 2 * len(self.column.special)
         if count > LARGEST_NUMERIC_DOMAIN:
             raise SchemaError(
                 f"column {self.column.name!r}: cells ({count:,}) must be at most "
                 f"{LARGEST_NUMERIC_DOMAIN:,}, two for each special value included"
             )
-        return count + self.column.missing
+        return (count if equal else len(self.octaves()[0])) + self.column.missing
 
     def equal_cells(self) -> int:
         """Number of equal-width cells, before values with one of their own."""

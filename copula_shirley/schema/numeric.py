@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.schema.domain import MISSING, FloatArray
+from copula_shirley.schema.domain import LARGEST_EXACT_DOMAIN, MISSING, FloatArray
 from copula_shirley.schema.expressions import NUMBER
 from copula_shirley.schema.file_format import PLAIN, FileFormat
-from copula_shirley.schema.kind import CELLS, Kind, Rule
+from copula_shirley.schema.kind import CELLS, SCALE, Kind, Rule
 from copula_shirley.schema.values import (
     INEXACT,
     Reader,
@@ -28,6 +28,8 @@ from copula_shirley.schema.values import (
 
 #: Decimals of measured numbers that are told apart; one with more has any number of them.
 DECIMALS = 6
+#: Largest value, in medians, from which a draft proposes cells that follow magnitude.
+SKEWED = 30
 #: Most numbers of a file, with their decimal sign; others are read one by one.
 USUAL = r"^-?[0-9]{1,20}(\%s[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$"
 
@@ -36,7 +38,7 @@ def bounds_of(number: str) -> dict[str, Any]:
     """The fields of a column of numbers, as JSON Schema."""
     one = {"type": number}
     special = {"type": "array", "items": one, "description": "values with a cell of their own"}
-    return {"minimum": one, "maximum": one, "cells": CELLS, "special": special}
+    return {"minimum": one, "maximum": one, "cells": CELLS, "special": special, "scale": SCALE}
 
 
 class Number(Kind):
@@ -83,10 +85,20 @@ class Number(Kind):
         if whole != cls.is_whole:
             return None
         if whole:
-            return {"minimum": int(low), "maximum": int(high)}
+            return {"minimum": int(low), "maximum": int(high), **cls.drafted_scale(values, 1.0)}
         scaled = {10.0**-k: values * 10**k for k in range(1, 5)}
         fits = (r for r, v in scaled.items() if np.allclose(v, np.round(v), 1e-12, 1e-6))
-        return {"minimum": low, "maximum": high, "resolution": next(fits, None)}
+        step = next(fits, None)
+        scale = cls.drafted_scale(values, step or 0.0)
+        return {"minimum": low, "maximum": high, "resolution": step, **scale}
+
+    @staticmethod
+    def drafted_scale(values: FloatArray, step: float) -> dict[str, str]:
+        """A scale that follows magnitude, if equal cells would hold most values in few of them."""
+        sizes = np.abs(values[values != 0])
+        exact = step and np.ptp(values) / step < LARGEST_EXACT_DOMAIN
+        skewed = not exact and len(sizes) and sizes.max() >= SKEWED * np.median(sizes)
+        return {"scale": "log"} if skewed else {}
 
     def to_numbers(self, series: pd.Series) -> FloatArray:
         values = as_floats(series)
@@ -221,7 +233,8 @@ class Continuous(Number):
         # 15 significant digits are exact; what is after them comes of rounding
         low, high = self.number_range
         largest = max(abs(low), abs(high), resolution)
-        return np.round(steps * resolution, 14 - int(np.floor(np.log10(largest))))
+        found = np.round(steps * resolution, 14 - int(np.floor(np.log10(largest))))
+        return np.asarray(found + 0.0)  # no -0.0
 
     def round(self, numbers: FloatArray) -> FloatArray:
         if self.column.resolution is None:

@@ -44,6 +44,7 @@ from copula_shirley.privacy.ledger import Ledger, Reason
 from copula_shirley.privacy.noise import NoiseSource
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import Cells, FloatArray
+from copula_shirley.schema.scales import notes_on_scales
 from copula_shirley.schema.schema import OnUnknown, Schema
 from copula_shirley.settings import check_choices, check_positive_whole, check_share
 from copula_shirley.thesis import encoders, vine
@@ -200,6 +201,9 @@ class CopulaShirley(Generator):
         ledger.record_unprotected("output", "dtypes and number of rows", Reason.STORAGE)
         told = f"CopulaShirley: {words_of(ledger, self.name).caution}"
         warnings.warn(f"{told} Why: print(model.ledger_), and README.md.", PrivacyWarning, 4)
+
+    def notes(self, schema: Schema) -> list[str]:
+        return notes_on_scales(schema) if self._honest else []
 
     def noise_source(self, rng: np.random.Generator) -> NoiseSource:
         """The thesis' noise, which diffprivlib draws in floating point."""
