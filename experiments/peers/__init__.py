@@ -13,8 +13,10 @@ The adapter has a class ``Generator``::
 With ``takes: values`` the table has the values themselves and ``domain`` gives for each column its
 ``kind``, ``missing``, and ``categories`` or ``minimum`` and ``maximum``. With ``takes: cells`` the
 table has whole numbers, the cells of the declared domain, and ``domain`` gives the number of cells
-of each column; what comes back is turned into values inside the cells. ``epsilon`` is None only for
-an adapter whose entry says ``private: false``. Its pins must have pandas and pyarrow.
+of each column; what comes back is turned into values inside the cells. ``takes: quantiles`` is the
+same with cells of equal mass, which are read off the rows without noise and given away. ``epsilon``
+is None only for an adapter whose entry says ``private: false``. Its pins must have pandas and
+pyarrow.
 """
 
 from __future__ import annotations

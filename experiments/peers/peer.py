@@ -22,12 +22,13 @@ import pyarrow.parquet as pq
 from copula_shirley.errors import ShirleyError
 from copula_shirley.experiments.folds import Fold
 from copula_shirley.experiments.peers.environments import PeerError, environment, launch
+from copula_shirley.experiments.peers.quantiles import quantile_grid
 from copula_shirley.experiments.run.synthesis import Skip, Synthesis, by_its_word, resolved
 from copula_shirley.experiments.specs import Run, converted
 from copula_shirley.files.strict_yaml import load_yaml
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import Grid
-from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.schema import Column
 
 HERE = Path(__file__).parent
 THIS_PYTHON = "{}.{}".format(*sys.version_info[:2])
@@ -42,7 +43,7 @@ class Peer:
     requirements: Path
     description: str = ""
     python: str = THIS_PYTHON
-    takes: Literal["cells", "values"] = "values"
+    takes: Literal["cells", "quantiles", "values"] = "values"
     settings: dict[str, Any] = field(default_factory=dict)
     private: bool = True
     claim: str = "epsilon {epsilon:g}, delta {delta:g}"
@@ -83,17 +84,16 @@ class Peer:
                 drawn = pd.read_parquet(folder / "synthetic.parquet")
             except (OSError, ValueError) as error:
                 raise PeerError(f"{self.name} ended without a table: {error}") from None
-        table = self.taken(drawn, fold.schema, np.random.default_rng(job["seed"]))
+        table = self.taken(drawn, fold, np.random.default_rng(job["seed"]))
         privacy = self.privacy(fold, run, job["delta"])
         return Synthesis(table, facts["seconds"], facts["memory"], privacy)
 
     def job(self, fold: Fold, run: Run) -> dict[str, Any]:
         """What the driver is told, beside the rows."""
         settings = {**self.settings, **resolved(run, fold)}
-        if self.takes == "cells":
-            declared: Any = {name: int(size) for name, size in Grid(fold.schema).sizes.items()}
-        else:
-            declared = {column.name: described(column) for column in fold.schema}
+        declared: Any = {column.name: described(column) for column in fold.schema}
+        if self.takes != "values":
+            declared = {name: int(size) for name, size in self.grid(fold).sizes.items()}
         return {
             "adapter": str(self.adapter),
             "epsilon": run.epsilon,
@@ -108,13 +108,19 @@ class Peer:
         """The training rows as the peer takes them; whose row it is is no attribute."""
         if self.takes == "values":
             return fold.train[list(fold.schema.names)]
-        return pd.DataFrame(Grid(fold.schema).codes(MemoryRows.of(fold.train, fold.schema).numbers))
+        return pd.DataFrame(self.grid(fold).codes(MemoryRows.of(fold.train, fold.schema).numbers))
 
-    def taken(self, drawn: pd.DataFrame, schema: Schema, rng: np.random.Generator) -> pd.DataFrame:
+    def grid(self, fold: Fold) -> Grid:
+        """The cells that the peer is given."""
+        if self.takes == "quantiles":
+            return quantile_grid(MemoryRows.of(fold.train, fold.schema))
+        return Grid(fold.schema)
+
+    def taken(self, drawn: pd.DataFrame, fold: Fold, rng: np.random.Generator) -> pd.DataFrame:
         """The peer's rows as a table of the schema; cells become values drawn inside them."""
         if self.takes == "values":
             return drawn
-        grid = Grid(schema)
+        grid, schema = self.grid(fold), fold.schema
         codes = {name: self._codes(drawn, name, size) for name, size in grid.sizes.items()}
         numbers = grid.numbers(codes, rng)
         return pd.DataFrame({c.name: c.domain.from_numbers(numbers[c.name]) for c in schema})

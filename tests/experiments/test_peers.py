@@ -28,10 +28,11 @@ from copula_shirley.experiments.peers.environments import (
     find_python,
 )
 from copula_shirley.experiments.peers.peer import THIS_PYTHON, Peer, described
+from copula_shirley.experiments.peers.quantiles import quantile_cells
 from copula_shirley.experiments.run.execute import checked
 from copula_shirley.experiments.run.synthesis import Skip
 from copula_shirley.experiments.specs import Run
-from copula_shirley.schema.schema import Schema
+from copula_shirley.schema.schema import Column, Schema
 
 RUN = Run("people", "mine", "mine.py", folds=2)
 #: Draws training rows again; works on cells and on values.
@@ -94,7 +95,7 @@ def test_an_own_adapter_is_found_by_its_path(tmp_path: Path) -> None:
     assert (entry.name, entry.takes, entry.private) == ("mine", "values", True)
     assert (entry.python, entry.requirements) == (THIS_PYTHON, tmp_path / "mine.txt")
     about = tmp_path / "mine.yaml"
-    for wrong, says in (("takes: rows", "cells or values"), ("colour: 1", "colour"), ("7", "map")):
+    for wrong, says in (("takes: rows", "cells"), ("colour: 1", "colour"), ("7", "map")):
         about.write_text(wrong, encoding="utf-8")
         with pytest.raises(PeerError, match=says):
             find_peer(own)
@@ -107,7 +108,7 @@ def test_an_own_adapter_is_found_by_its_path(tmp_path: Path) -> None:
 # -- a job ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("takes", ["cells", "values"])
+@pytest.mark.parametrize("takes", ["cells", "quantiles", "values"])
 def test_a_table_goes_there_and_comes_back(takes: str, tmp_path: Path, fold: Fold) -> None:
     made = adapter(tmp_path, takes=takes).synthesize(fold, RUN)
     table = checked(made.table, fold)
@@ -121,6 +122,18 @@ def test_a_table_goes_there_and_comes_back(takes: str, tmp_path: Path, fold: Fol
     assert made.privacy["proved"] == "not known"
     again = adapter(tmp_path, takes=takes).synthesize(fold, RUN).table
     pd.testing.assert_frame_equal(again, made.table)
+
+
+def test_quantile_cells_are_of_even_mass_and_common_values_are_alone() -> None:
+    column = Column("x", "integer", minimum=0, maximum=1000, missing=True)
+    numbers = np.concatenate([[-np.inf] * 5, [0.0] * 100, np.arange(1, 301)])
+    cells = quantile_cells(column, numbers)
+    sizes = np.bincount(cells.index(numbers), minlength=cells.size)
+    assert (cells.first[:2].tolist(), sizes[:2].tolist()) == ([-np.inf, 0.0], [5, 100])
+    assert cells.last[-1] == 300 and sizes.sum() == 405
+    assert sizes[2:].min() >= 24 and sizes[2:].max() <= 26  # 400 values in 16 cells of 25
+    drawn = cells.spread(cells.first[cells.index(numbers)], np.random.default_rng(0))
+    assert np.array_equal(cells.index(drawn), cells.index(numbers))
 
 
 def test_what_a_driver_is_told_and_sees(
@@ -194,9 +207,9 @@ def test_what_is_no_cell_is_refused(tmp_path: Path, fold: Fold) -> None:
     drawn = peer.given(fold)
     for value in (-1, 0.5, np.nan, 10**6, "x"):
         with pytest.raises(PeerError, match="'age' must hold the numbers of cells"):
-            peer.taken(drawn.assign(age=value), fold.schema, rng)
+            peer.taken(drawn.assign(age=value), fold, rng)
     with pytest.raises(PeerError, match="no column 'age'"):
-        peer.taken(drawn.drop(columns="age"), fold.schema, rng)
+        peer.taken(drawn.drop(columns="age"), fold, rng)
 
 
 @pytest.mark.slow
