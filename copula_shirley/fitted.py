@@ -101,8 +101,8 @@ class Fitted(Settings, ABC):
             By default every call goes on where the last one stopped, from the
             generator's own ``random_state``.
         given : mapping, optional
-            Conditions on columns, where the generator can: a value, or a pair
-            (low, high) of an ordered column, both ends included.
+            Conditions on columns, where the generator can: a value, a pair (low, high) of an
+            ordered column, both ends included, or a list of such, of which one is met.
         progress : callable, optional
             Told how many rows are drawn, in words, and their share.
         """

@@ -59,7 +59,11 @@ Rows = Annotated[
 ]
 Given = Annotated[
     list[str] | None,
-    option(OUTPUT, "Only rows with name=value or name=low..high; nothing after = is missing."),
+    option(
+        OUTPUT,
+        "Only rows with name=value, name=low..high, name=a,b or a comparison such as 'name>=30'; "
+        "nothing after = is missing. Repeatable.",
+    ),
 ]
 Quiet = Annotated[bool, option(OUTPUT, "No progress and no summary.", "--quiet", "-q")]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from copula_shirley.private_vine.intervals import Intervals
+from copula_shirley.private_vine.intervals import BEFORE_ALL, Intervals
 from copula_shirley.private_vine.pair_copula import Labels, Uniforms, edges_of
 from copula_shirley.private_vine.reweighting import NoisyTable, pick, reweight
 from copula_shirley.private_vine.vine import RegularVine, stratified
@@ -150,12 +150,19 @@ class FittedVine:
         share = (np.arange(n) + 0.5) / max(n, 1) * sizes.sum()
         label = np.searchsorted(np.cumsum(sizes), share, side="right").astype(np.intp)
         bounds, ends = {}, {}
-        for j in set(self.others) & set(given):
-            first, last = np.flatnonzero(left[j])[[0, -1]]
+        chance = np.ones(n)
+        for j in sorted(set(self.others) & set(given)):
+            runs, share = self._runs(j, left[j])
+            run = np.zeros(n, dtype=np.intp)
+            if len(runs) > 1:
+                run = rng.choice(len(runs), n, p=share)
+                chance *= share[run]
+            first, last = runs[run].T
             low, width = self.ladder(j)
-            bounds[j] = low[label, first], (low[:, last] + width[:, last])[label]
+            bounds[j] = low[label, first], low[label, last] + width[label, last]
             ends[j] = first, last
         uniforms, weight = self.vine.draw(label, rng, bounds)
+        weight = weight / chance
         codes: Codes = [label] * len(self.names)
         for j in self.others:
             codes[j] = self.cells(j, uniforms[j], label)
@@ -166,10 +173,35 @@ class FittedVine:
 
     def _left(self, j: int, condition: Condition) -> FloatArray:
         """The part of each cell of a column that fulfils a condition."""
-        if j in self.intervals and np.isfinite(condition.low):
-            return self.intervals[j].between(condition.low, condition.high)[1]
-        cells = np.arange(len(self.mass[j]))
-        return ((condition.first <= cells) & (cells <= condition.last)).astype(float)
+        if j not in self.intervals:
+            return condition.met(self.grid.cells[self.names[j]].first).astype(float)
+        return np.minimum(sum(left for _, left in self._between(j, condition)), 1.0)
+
+    def _between(self, j: int, condition: Condition) -> list[tuple[Intervals, FloatArray]]:
+        """For each part of a condition the cells cut to it, and the part of each that is left."""
+        intervals, found = self.intervals[j], []
+        for low, high in condition.parts:
+            if np.isfinite(low):
+                found.append(intervals.between(low, high))
+            else:
+                found.append((intervals, (intervals.low <= BEFORE_ALL).astype(float)))
+        return found
+
+    def _runs(self, j: int, left: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+        """First and last cell of neighbours that fulfil a condition, and the share of each run.
+
+        Categories may lie anywhere in the ladder: each is a run of its own, as are missing values.
+        """
+        cells = np.flatnonzero(left)
+        starts = np.diff(cells, prepend=-2) > 1
+        if j in self.intervals:
+            starts |= np.concatenate([[False], self.intervals[j].low[cells[:-1]] <= BEFORE_ALL])
+        else:
+            starts[:] = True
+        first = np.flatnonzero(starts)
+        runs = np.stack([cells[first], cells[np.append(first[1:], len(cells)) - 1]], axis=1)
+        share = np.add.reduceat((self.mass[j] * left)[cells], first) + LEAST_WIDTH
+        return runs, share / share.sum()
 
     def weigh(self, codes: Codes, weight: FloatArray, sweeps: int) -> FloatArray:
         """Weights of drawn rows after reweighting; sets the factors at the fit."""
@@ -213,10 +245,17 @@ class FittedVine:
         intervals, name = self.intervals.get(j), self.names[j]
         if intervals is None:
             return self.grid.numbers({name: codes}, rng)[name]
-        if condition is None or not np.isfinite(condition.low):
+        if condition is None:
             return intervals.draw(codes, rng)
-        inside, _ = intervals.between(condition.low, condition.high)
-        return np.clip(inside.draw(codes, rng), condition.low, condition.high)
+        parts = self._between(j, condition)
+        if len(parts) > 1:  # one of the parts in the cell of each row
+            point = rng.random(len(codes)) * np.sum([left for _, left in parts], axis=0)[codes]
+        numbers, below = np.empty(len(codes)), np.zeros(len(codes))
+        for k, ((inside, left), ends) in enumerate(zip(parts, condition.parts, strict=True)):
+            here = below <= point if k else np.ones(len(codes), dtype=bool)
+            numbers[here] = np.clip(inside.draw(codes[here], rng), *ends)
+            below = below + left[codes]
+        return numbers
 
     def ruled(
         self,

@@ -28,7 +28,7 @@ class AboutFile(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     name: Annotated[str, Meta(max_length=255)]
     sha256: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
     #: The condition under which the rows of a table were drawn.
-    given: Annotated[str, Meta(pattern="=")] | None = None
+    given: Annotated[str, Meta(pattern="[=<>]")] | None = None
 
 
 class Page(Struct, frozen=True, forbid_unknown_fields=True):

@@ -44,7 +44,7 @@ from copula_shirley.privacy.ledger import Reason
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, quoted
 from copula_shirley.rules.checks import checks_of
-from copula_shirley.schema.conditions import conditions, given_from_texts
+from copula_shirley.schema.conditions import conditions, given_from_card
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.left_out import LeftOut
 from copula_shirley.schema.schema import Column, Schema
@@ -82,7 +82,7 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
     if wrong := _other_columns(list(table.columns), words):
         verdict.note(columns, [wrong])
         return
-    wanted = _condition(given, model.table_schema_)
+    wanted = given_from_card(given or "", model.table_schema_)
     first = model.sample(PILOT, random_state=0, given=wanted)
     if check_extension(path) == "parquet":
         columns += " and dtypes, with no other metadata"
@@ -99,7 +99,7 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
         faults = [f"{rows:,} rows break the rule {rule!r}" for rule, rows in broken.items() if rows]
         verdict.note(f"every row keeps the {len(checks)} rules of the schema", faults)
     unmet = {
-        name: ((numbers[name] < wish.low) | (numbers[name] > wish.high)).sum()
+        name: (~wish.met(numbers[name])).sum()
         for name, wish in conditions(wanted, model.table_schema_).items()
     }
     if wanted:
@@ -231,17 +231,6 @@ def _finer(column: Column, numbers: FloatArray) -> NDArray[np.bool_]:
     rounded = np.where(np.isneginf(numbers), 0.0, column.domain.round(numbers))
     step = column.domain.step_size
     return np.asarray(np.abs(known - rounded) > SLACK * np.maximum(step, np.abs(known)))
-
-
-def _condition(given: str | None, schema: Schema) -> dict[str, Any]:
-    """The condition of a card; one that cannot be read is a ``SettingError``."""
-    texts: list[str] = []
-    for part in (given or "").split(", ") if given else []:
-        if texts and not (part.partition("=")[0] in schema.names and "=" in part):
-            texts[-1] += f", {part}"  # a category may hold a comma
-        else:
-            texts.append(part)
-    return given_from_texts(texts, schema)
 
 
 # -- margins -----------------------------------------------------------------------

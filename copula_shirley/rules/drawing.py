@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from copula_shirley.errors import SettingError
 from copula_shirley.rules.checks import Flags, Values
-from copula_shirley.rules.coordinates import LEAST_KEPT, Coordinates, listed
+from copula_shirley.rules.coordinates import LEAST_KEPT, MOST_TRIED, Coordinates, listed
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import MISSING, FloatArray
 
@@ -42,7 +43,7 @@ def drawn(
         if not good.all():
             _blame(coordinates, values, good, lost)
         for name, wish in wanted.items():
-            good = good & (wish.low <= values[name]) & (values[name] <= wish.high)
+            good = good & wish.met(values[name])
         parts.append({name: column[good] for name, column in values.items()})
         got += int(good.sum())
         if tried >= ENOUGH:
@@ -78,9 +79,15 @@ def _check_kept(tried: int, ruled_out: int, got: int, n: int, lost: Mapping[str,
 
 def check_given(coordinates: Coordinates, given: Mapping[str, Any]) -> None:
     """Refuse conditions under which no row can keep a rule, before any is drawn."""
-    wanted = conditions(given, coordinates.schema).items()
-    ranges = coordinates.ranges | {name: (wish.low, wish.high) for name, wish in wanted}
+    wanted = conditions(given, coordinates.schema)
     for check in coordinates.checks:
-        if not check.possible(ranges):
-            named = ", ".join(name for name in check.columns if name in given)
-            raise SettingError(f"given ({named}) contradicts the rule {str(check.rule)!r}")
+        own = [name for name in check.columns if name in wanted]
+        parts = [wanted[name].parts for name in own]
+        if math.prod(map(len, parts)) > MOST_TRIED:  # from the least to the largest value
+            parts = [((one[0][0], one[-1][1]),) for one in parts]
+        if not any(
+            check.possible(coordinates.ranges | dict(zip(own, each, strict=True)))
+            for each in product(*parts)
+        ):
+            rule = f"contradicts the rule {str(check.rule)!r}"
+            raise SettingError(f"given ({', '.join(own)}) {rule}")

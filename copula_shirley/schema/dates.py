@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
@@ -39,6 +40,17 @@ TEXT_FORMATS = (
 )
 #: Dates before it are texts of something else, such as 01.02.20 read with a year of four digits.
 EARLIEST = np.datetime64("1000-01-01")
+
+
+def date_part(text_format: str | None) -> str | None:
+    """What of a format stands before the time of day.
+
+    Examples
+    --------
+    >>> date_part("%d/%m/%Y %H:%M"), date_part("%Y-%m-%dT%H"), date_part("%d.%m.%y")
+    ('%d/%m/%Y', '%Y-%m-%d', '%d.%m.%y')
+    """
+    return re.split(r"[ T,]*%[HIMSfpXcz]", text_format)[0] if text_format else None
 
 
 def fields_of(least: str, most: str, text_format: dict[str, Any]) -> dict[str, Any]:
@@ -261,6 +273,40 @@ class Datetime(Timed):
             moment = moment_of(value, how)
         example = "a date or a time such as 2022-02-05" + (f" or as in {how}" if how else "")
         return pd.Timestamp(moment), example
+
+    def read_end(self, value: Any) -> pd.Series:
+        """A text by the format of the column, else as ISO 8601: 01/02/2023 means one day only."""
+        if isinstance(value, str) and self.column.format:
+            moment = moment_of(value, self.column.format)
+            if not np.isnat(moment):
+                return pd.Series([pd.Timestamp(moment)])
+        return super().read_end(value)
+
+    def span(self, value: Any) -> tuple[float, float]:
+        """All moments of a day, where a day is named and not a time of it."""
+        day = self.day_of(value)
+        if day is None:
+            return super().span(value)
+        ends = pd.Series([day, day + DAY - MICROSECOND])
+        if day > self.column.maximum or ends[1] < self.column.minimum:
+            raise ValueError(f"must lie in the declared domain: {self.words}")
+        first, last = self.steps(ends.clip(self.column.minimum, self.column.maximum))
+        return float(np.ceil(first)), float(np.floor(last))
+
+    def day_of(self, value: Any) -> pd.Timestamp | None:
+        """The day that a value names; None if it names a time of a day, or nothing."""
+        if isinstance(value, str):
+            formats = [f for f in (self.column.format, date_part(self.column.format)) if f]
+            for text_format in formats:
+                moment = moment_of(value, text_format)
+                if not np.isnat(moment):
+                    whole = date_part(text_format) == text_format
+                    return pd.Timestamp(moment) if whole else None
+            with suppress(ValueError):
+                return pd.Timestamp(dt.date.fromisoformat(value))
+        if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+            return pd.Timestamp(value)
+        return None
 
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:

@@ -295,6 +295,17 @@ class Kind:
         """One end of a condition as a series; raises ``ValueError`` with what would be right."""
         return pd.Series([value], dtype=object)
 
+    def span(self, value: Any) -> tuple[float, float]:
+        """First and last number that a value in a condition stands for.
+
+        Raises ``ValueError`` with what would be right.
+        """
+        series = self.read_end(value)
+        if self.outside(series)[0]:
+            raise ValueError(f"must lie in the declared domain: {self.words}")
+        number = float(self.to_numbers(series)[0])
+        return number, number
+
     # -- cells ----------------------------------------------------------------------
 
     @property

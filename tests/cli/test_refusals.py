@@ -70,7 +70,7 @@ COMMANDS = {
     "synthesize data.csv --schema schema.yaml -o out.csv --given age=40..30": "'age' (40..30) must",
     "synthesize data.csv --schema schema.yaml -o out.csv --given shoe=3": "--given ('shoe')",
     "synthesize data.csv --schema schema.yaml -o out.csv --given age": "name=value",
-    "synthesize data.csv --schema schema.yaml -o out.csv --given job=law --given job=farm": "once",
+    "synthesize data.csv --schema schema.yaml -o out.csv --given job=law --given job=farm": "both",
     # what is read is never written over, nor one result by the other
     "draft data.csv -o data.csv": "must be another file",
     f"fit data.csv {QUICK} -o data.csv": "must be another file",

@@ -165,6 +165,22 @@ def test_conditions_stand_on_the_card(place: Path) -> None:
     assert "condition" not in card_path(place / "rows.csv").read_text(encoding="utf-8")
 
 
+def test_lists_and_comparisons_are_verified_from_the_card(place: Path) -> None:
+    words = (
+        f"{FIT} -n 40 --given job=law,arts --given age>=30 --given age<50 --save-model m.shirley"
+    )
+    assert run(words, folder=place).code == 0
+    rows = pd.read_csv(place / "rows.csv")
+    assert set(rows["job"]) == {"law", "arts"} and rows["age"].between(30, 49).all()
+    text = card_path(place / "rows.csv").read_text(encoding="utf-8")
+    assert "drawn under the condition job=law,arts, age&gt;=30, age&lt;50" in text
+    assert run("verify rows.csv --from m.shirley", folder=place).code == 0
+    rows.loc[3, "age"] = 50
+    rows.to_csv(place / "rows.csv", index=False)
+    found = run("verify rows.csv --from m.shirley", folder=place)
+    assert found.code == 1 and "1 rows do not fulfil the condition" in " ".join(found.out.split())
+
+
 def test_a_plan_reads_no_row(place: Path) -> None:
     (place / "data.csv").unlink()
     words = "plan schema.yaml -n 30000 --epsilon 1 --target rich"

@@ -319,14 +319,49 @@ def test_one_value_per_column_is_met_by_every_row(
         ("wide", 1234, 1240),
     ],
 )
-@pytest.mark.parametrize("pair", [tuple, list])
-def test_intervals_hold_both_ends(
-    model: PrivateVine, name: str, low: Any, high: Any, pair: type
-) -> None:
-    drawn = model.sample(150, given={name: pair((low, high))}, random_state=0)
+def test_intervals_hold_both_ends(model: PrivateVine, name: str, low: Any, high: Any) -> None:
+    drawn = model.sample(150, given={name: (low, high)}, random_state=0)
     TOWN.validate(drawn)
     assert drawn[name].between(low, high).all()
     assert len(drawn[name].unique()) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("job", ["c0", "c2"]),
+        ("job", ["c1", None]),
+        ("age", [20, 40, 41, 89]),
+        ("pay", [500.0, 1234.5]),
+        ("day", ["2020-01-31", "2020-06-30"]),
+        ("wide", [1, 500, 500_000, 999_000]),
+    ],
+)
+def test_a_list_holds_the_values_that_are_drawn(
+    model: PrivateVine, name: str, values: list[Any]
+) -> None:
+    drawn = model.sample(400, given={name: values}, random_state=0)
+    TOWN.validate(drawn)
+    wanted = pd.Series(values, dtype=object)
+    if name == "day":
+        wanted = pd.to_datetime(wanted)
+    assert (drawn[name].isin(wanted.dropna()) | drawn[name].isna() & wanted.isna().any()).all()
+    assert len(drawn[name].unique()) > 1
+
+
+def test_the_values_of_a_list_come_in_the_shares_of_the_model(model: PrivateVine) -> None:
+    # both ways to draw: filtered, and rare with parts on either side of half of the mass
+    everyone = model.sample(40_000, random_state=1)
+    for given, rare in (
+        ({"age": [(18, 21), (60, 89)]}, {}),
+        ({"age": [(18, 21), (60, 89)]}, {"wide": (500_000, 500_100)}),
+    ):
+        drawn = model.sample(4000, given=given | rare, random_state=2)["age"]
+        among = everyone["age"][everyone["age"].between(18, 21) | everyone["age"].between(60, 89)]
+        assert (drawn.between(18, 21) | drawn.between(60, 89)).all()
+        # 4,000 rows: four standard deviations are .02; a rare sample has fewer different rows
+        gap = drawn.between(18, 21).mean() - among.between(18, 21).mean()
+        assert abs(gap) < (0.05 if rare else 0.025)
 
 
 @pytest.mark.parametrize(
@@ -349,6 +384,9 @@ def test_intervals_hold_both_ends(
         ("day", "2031-01-01", "declared domain"),
         ("grade", ("c2", "c0"), "lower end first"),
         ("pay", float("inf"), "declared domain"),
+        ("job", [], "at least one"),
+        ("job", ["c0", "c9"], "declared domain"),
+        ("age", [(40, 30)], "lower end first"),
     ],
 )
 def test_wrong_conditions_name_column_value_and_rule(

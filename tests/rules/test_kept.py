@@ -266,6 +266,11 @@ def test_conditions_on_modelled_derived_and_joint_columns() -> None:
     assert not broken(drawn, STAYS)
     with pytest.raises(SettingError, match="uniform model cannot be conditioned"):
         fitted("uniform", stays(), STAYS).sample(3, given={"bmi": (20, 30)})
+    lists = {"bmi": [(20, 24), (28, 30)], "country": ["DE", "US"], "age": [(1, 20), (80, 90)]}
+    drawn = model.sample(60, given={**lists, "currency": ["EUR"]}, random_state=1)
+    assert set(drawn["country"]) == {"DE"} and not broken(drawn, STAYS)  # US has USD
+    assert (drawn["bmi"].between(20, 24) | drawn["bmi"].between(28, 30)).all()
+    assert (drawn["age"].between(1, 20) | drawn["age"].between(80, 90)).all()
 
 
 @pytest.mark.parametrize(
@@ -278,6 +283,8 @@ def test_conditions_on_modelled_derived_and_joint_columns() -> None:
         ({"admission": "2021-03-01", "discharge": "2021-02-01"}, "admission <= discharge"),
         ({"admission": "2020-01-01", "discharge": "2022-02-01"}, "admission <= discharge"),
         ({"country": "DE", "currency": "USD"}, "currency is a function"),
+        ({"country": ["DE", "FR"], "currency": "USD"}, "currency is a function"),
+        ({"age": [(51, 60), (70, 80)], "pregnant": ["yes"]}, "when age = 50.. then"),
         ({"basic": True, "premium": True}, "at most one of basic, premium"),
         ({"weight": 60.0, "height": 170.0, "bmi": 30.0}, "bmi = "),
     ],
