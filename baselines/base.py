@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -19,34 +19,21 @@ from copula_shirley.fitted import RandomState
 from copula_shirley.generator import Generator
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
-from copula_shirley.measure.queries import Queries, Query, Tables
+from copula_shirley.measure.queries import Declared, Queries, Query, Tables
+from copula_shirley.measure.transcript import run, sharing
 from copula_shirley.privacy.budget import Budget, NeighbourName
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import Integers
 from copula_shirley.rows.memory import MemoryRows
-from copula_shirley.rows.rows import Chunk
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.scales import notes_on_scales
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
 from copula_shirley.settings import check_choices
 from copula_shirley.thesis.margins import Margin, to_mass
 
+T = TypeVar("T")
 #: Share of epsilon for the number of rows, where that is private (add/remove).
 SIZE_SHARE = 0.02
-
-
-@dataclass(frozen=True)
-class Declared:
-    """Cell map of declared cells; of no column: the number of rows."""
-
-    names: tuple[str, ...]
-    shape: tuple[int, ...]
-
-    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
-        if self.names == ("rows",):
-            return np.zeros(len(chunk), dtype=np.intp)
-        codes = [chunk.codes[name] for name in self.names]
-        return np.asarray(np.ravel_multi_index(codes, self.shape), dtype=np.intp)
 
 
 @dataclass(eq=False, repr=False)
@@ -100,6 +87,13 @@ class Baseline(Generator):
         held = MemoryRows(rows.schema, rows.numbers, rows.units, codes=codes)
         calibration = Calibration(self._budget(), ledger.sensitivity())
         return self.curator_class(held, ledger, source, calibration)
+
+    def _run(
+        self, learning: Queries[T], rows: MemoryRows, ledger: Ledger, rng: np.random.Generator
+    ) -> T:
+        """What an algorithm learns with the budget that learned functions leave."""
+        asking = sharing(learning, self.coordinates_.share_left)
+        return run(asking, self._curator(rows, ledger, rng))
 
     def _ask(self, query: Query) -> Queries[Integers]:
         """The noisy numbers that answer a query about one thing, flat."""

@@ -23,7 +23,6 @@ from copula_shirley.baselines.network import Joint, consistent, plot_network
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.fitted import Progress
 from copula_shirley.measure.queries import Best, Queries
-from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import Ledger, Sensitivity, check_epsilon
 from copula_shirley.privacy.noise import Integers
 from copula_shirley.restoring import floats
@@ -112,7 +111,7 @@ class PrivBayes(Baseline):
         noise_rng, root_rng = rng.spawn(2)
         self._grid = Grid(self._coarse(rows.schema))
         learning = self._learn(ledger, root_rng, progress)
-        self.joints_ = run(learning, self._curator(rows, ledger, noise_rng))
+        self.joints_ = self._run(learning, rows, ledger, noise_rng)
 
     def _learn(
         self, ledger: Ledger, rng: np.random.Generator, progress: Progress

@@ -23,7 +23,6 @@ from copula_shirley.baselines.base import MarginBaseline
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.fitted import Progress
 from copula_shirley.measure.queries import Best, Numbers, Queries
-from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import Ledger, Sensitivity, check_epsilon
 from copula_shirley.privacy.noise import Integers
 from copula_shirley.restoring import floats
@@ -84,7 +83,7 @@ class DPCopula(MarginBaseline):
         noise_rng, block_rng = rng.spawn(2)
         self._grid = Grid(rows.schema)
         learning = self._learn(ledger, block_rng, progress)
-        pairs = run(learning, self._curator(rows, ledger, noise_rng))
+        pairs = self._run(learning, rows, ledger, noise_rng)
         matrix = np.eye(len(rows.schema))
         matrix[np.triu_indices(len(matrix), 1)] = pairs
         self._correlation = nearest_correlation(matrix + np.triu(matrix, 1).T)

@@ -10,7 +10,6 @@ import numpy as np
 from copula_shirley.baselines.base import MarginBaseline
 from copula_shirley.fitted import Progress
 from copula_shirley.measure.queries import Queries
-from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.ledger import Budget, Ledger
 from copula_shirley.privacy.noise import Integers
 from copula_shirley.rows.memory import MemoryRows
@@ -59,7 +58,7 @@ class DPHistogram(MarginBaseline):
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
     ) -> None:
         self._grid = Grid(rows.schema)
-        noisy = run(self._learn(progress), self._curator(rows, ledger, rng))
+        noisy = self._run(self._learn(progress), rows, ledger, rng)
         self._margins = {name: self._margin(counts) for name, counts in noisy.items()}
         if not self._size_is_public(rows.schema):
             # each noisy histogram says how many rows there are: post-processing

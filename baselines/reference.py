@@ -70,6 +70,11 @@ class Uniform(_Reference):
     ) -> None:
         self._grid = Grid(rows.schema)
 
+    def _learn_functions(
+        self, table: pd.DataFrame, ledger: Ledger, rng: np.random.Generator
+    ) -> None:
+        """Nothing is learned: every combination has the default, or the first value."""
+
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:
         return column.domain.private_storage
 

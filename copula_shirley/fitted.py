@@ -203,6 +203,8 @@ class Fitted(Settings, ABC):
     def contents(self, card: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header, with this card, and arrays of the file of this model."""
         state, arrays = self._state()
+        learned = self._ruled.learned if self._ruled else []
+        arrays = arrays | {f"function_{i}": check.found for i, check in enumerate(learned)}
         header = {
             "generator": self.name,
             "settings": self.settings_,

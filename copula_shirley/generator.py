@@ -35,6 +35,8 @@ from copula_shirley.errors import (
 from copula_shirley.files import model_file as artefact
 from copula_shirley.fitted import Fitted, Progress, generator_of, silent
 from copula_shirley.measure.curator import Curator
+from copula_shirley.measure.learned_functions import learn_functions
+from copula_shirley.measure.transcript import run
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
@@ -89,6 +91,8 @@ class Generator(Fitted):
     exact_noise: ClassVar[bool] = False
     #: Whether a fit asks anything of the rows; one that does not has epsilon 0 without a budget.
     uses_rows: ClassVar[bool] = True
+    #: Whether a fit has a budget of which learned functions can have a share.
+    learns_functions: ClassVar[bool] = True
     #: Who answers questions about the rows; audits put one in its place that also takes notes.
     curator_class: type[Curator] = Curator
     #: Set by subclasses in ``__init__``.
@@ -136,6 +140,13 @@ class Generator(Fitted):
     ) -> tuple[pd.DataFrame, Schema, Ledger]:
         """A validated table on its domain, the domain, and the ledger of this fit."""
         return table, schema, self.open_ledger(schema)
+
+    def _curator_of_functions(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator
+    ) -> Curator:
+        """Who answers what is asked about functions that a schema leaves to be learned."""
+        source = None if ledger.budget is None else self.noise_source(rng.spawn(1)[0])
+        return self.curator_class(rows, ledger, source)
 
     def _to_buy(self, schema: Schema) -> tuple[str, ...]:
         """Names of the columns whose bounds or categories a fit buys with its budget."""
@@ -225,6 +236,11 @@ class Generator(Fitted):
                     f"column {name!r}: its domain cannot be measured, since a rule is about it; "
                     "declare it (provenance: declared)"
                 )
+        if coordinates.learned and not self.learns_functions:
+            raise coordinates.learned[0].rule.error(
+                f"a {self.name} model has no share of a budget for a table that is learned; name a "
+                "public one (table: ...), or take another generator, such as private-vine"
+            )
         if not coordinates.checks or schema.on_broken != "drop":
             return
         if self.open_ledger(coordinates.modelled).neighbours == "replace-one":
@@ -311,6 +327,7 @@ class Generator(Fitted):
         self._card = None
         self._sampling_rng = sampling
         self.coordinates_ = coordinates
+        self._learn_functions(table, ledger, fit_rng)
         self._fit(MemoryRows.of(rows, modelled), ledger, fit_rng, report)
         self.settings_ = settings
         self.schema_, self.n_rows_ = modelled, self._size_to_keep(len(rows))
@@ -320,6 +337,19 @@ class Generator(Fitted):
         self.ledger_ = ledger
         report("done", 1.0)
         return self
+
+    def _learn_functions(
+        self, table: pd.DataFrame, ledger: Ledger, rng: np.random.Generator
+    ) -> None:
+        """Learn what columns follow from others, as rules of the schema leave it to a fit."""
+        coordinates = self.coordinates_
+        names = {name for check in coordinates.learned for name in check.names}
+        if not names:
+            return
+        columns = tuple(column for column in coordinates.schema if column.name in names)
+        rows = MemoryRows.of(table, replace(coordinates.schema, columns=columns, rules=()))
+        curator = self._curator_of_functions(rows, ledger, rng)
+        run(learn_functions(coordinates, curator.calibration), curator)
 
     def admit(self, table: pd.DataFrame, schema: Schema, *, show_values: bool = False) -> Admitted:
         """The table on the declared part of its domain, or one error before anything is spent.
@@ -412,6 +442,8 @@ def _checked(
     generator.settings_, generator.schema_ = about.settings, modelled
     generator.columns_, generator.dtypes_ = about.columns, about.dtypes
     generator.n_rows_, generator._sampling_rng = about.rows, np.random.default_rng()
+    for i, check in enumerate(generator.coordinates_.learned):
+        check.take(arrays[f"function_{i}"])
     generator._restore(about.model, arrays)
     noisy = generator._size_to_keep(about.rows)
     if noisy != about.rows:

@@ -12,14 +12,18 @@ Against that, compare the file's own sha256 with one that its maker published
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 PREFIX = b"sha256:"
 DIGITS = 64
 #: Placeholder of the comment until the digest is known.
 BLANK = PREFIX + b"0" * DIGITS
 BLOCK = 1 << 20
+#: Digits that tell a draft from what somebody declared.
+DRAFT_DIGITS = 16
 
 
 def write_digest(path: Path) -> None:
@@ -52,3 +56,8 @@ def _digest(path: str | Path, size: int) -> str:
             found.update(block)
             size -= len(block)
     return found.hexdigest()
+
+
+def draft_digest(values: Any) -> str:
+    """A short digest of plain values that a draft read off the rows."""
+    return hashlib.sha256(json.dumps(values, default=str).encode()).hexdigest()[:DRAFT_DIGITS]

@@ -11,8 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from copula_shirley.privacy.ledger import Sensitivity
-from copula_shirley.rows.rows import CellMap, Integers, LabelMap, Named
+from copula_shirley.rows.rows import CellMap, Chunk, Integers, LabelMap, Named
 
 if TYPE_CHECKING:
     from copula_shirley.measure.transcript import Answer
@@ -75,6 +78,20 @@ class Best(Query):
     """The position of a high score; the scores are one statistic, in the place of a cell map."""
 
     cell_maps: Sequence[Statistic]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Cell map of declared cells; of no column: the number of rows."""
+
+    names: tuple[str, ...]
+    shape: tuple[int, ...]
+
+    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
+        if self.names == ("rows",):
+            return np.zeros(len(chunk), dtype=np.intp)
+        codes = [chunk.codes[name] for name in self.names]
+        return np.asarray(np.ravel_multi_index(codes, self.shape), dtype=np.intp)
 
 
 #: An algorithm that yields queries, is sent answers and returns what it learnt.

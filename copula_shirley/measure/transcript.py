@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Protocol, TypeVar
 
 import msgspec
@@ -132,6 +132,17 @@ def run(asking: Queries[T], answerer: Answerer) -> T:
         query = next(asking)
         while True:
             query = asking.send(answerer.answer(query))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+def sharing(asking: Queries[T], left: float) -> Queries[T]:
+    """An algorithm with a part of the budget: the shares of its queries are of what is left."""
+    try:
+        query = next(asking)
+        while True:
+            query = asking.send((yield replace(query, share=query.share * left)))
     except StopIteration as end:
         result: T = end.value
         return result

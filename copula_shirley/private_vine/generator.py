@@ -20,7 +20,9 @@ from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingErro
 from copula_shirley.fitted import Progress, RandomState, silent
 from copula_shirley.generator import Generator, Rebuilt
 from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.evidence import noise_faults
+from copula_shirley.measure.learned_functions import learn_functions
 from copula_shirley.measure.transcript import Replay, Transcript, run
 from copula_shirley.pictures import DrawnEdge, graphs_of, plot_trees
 from copula_shirley.privacy.budget import (
@@ -239,10 +241,16 @@ class PrivateVine(Generator):
             families=self.families if families is None else families,
             reweighted=self.reweight,
             noise=self._noise(schema),
-            share=1.0 - SHARE if self._stored or self._to_buy(schema) else 1.0,
+            share=coordinates.share_left - SHARE * bool(self._stored or self._to_buy(schema)),
             pool_seed=pool_seed,
             rejecting=coordinates.rejecting(),
         )
+
+    def _curator_of_functions(
+        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator
+    ) -> Curator:
+        noise = self._noise(rows.schema)
+        return self.curator_class(rows, ledger, self._source, noise, self._written)
 
     def _fit(
         self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
@@ -303,6 +311,7 @@ class PrivateVine(Generator):
         columns = run(learn_domain(self._stored, self.target, noise), answers)
         if _with_columns(self.schema_, columns) != self.schema_:
             raise ArtefactError("the schema is not the one of the transcript")
+        run(learn_functions(self.coordinates_, noise), answers)
         self._state_domain(ledger, self.table_schema_)
         model = run(learn(self.problem(self.coordinates_, self._pool_seed), silent), answers)
         answers.check_end()

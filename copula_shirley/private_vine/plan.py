@@ -8,6 +8,7 @@ real answers.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ import pandas as pd
 from copula_shirley.errors import SettingError
 from copula_shirley.fitted import silent
 from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.learned_functions import learn_functions
 from copula_shirley.measure.queries import Query
 from copula_shirley.measure.transcript import Answer, run
 from copula_shirley.private_vine.coarse import ABSOLUTE
@@ -100,10 +102,11 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     schema = coordinates.modelled
     problem = model.problem(coordinates, pool_seed=0, families=False)
     rehearsal = Rehearsal(problem.noise, n)
-    if problem.share < 1:
+    if problem.share < coordinates.share_left:
         cost = SHARE * problem.noise.total
         line = {"stage": "domain", "what": "bounds, categories", "share": SHARE, "cost": cost}
         rehearsal.lines.append(line)
+    run(learn_functions(coordinates, problem.noise), rehearsal)
     run(learn(problem, silent), rehearsal)
     stages = pd.DataFrame(rehearsal.lines)
     stages = stages.rename(columns={"cost": "rho" if problem.noise.zcdp else "epsilon"})
@@ -112,7 +115,7 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     ledger = model.open_ledger(schema)
     budget = f"{ledger.budget or 'no noise'}; {dict(ledger.summary())['neighbours']}; {n:,} rows"
     megabytes = BYTES * n * columns / 2**20 + 150
-    notes = [*_notes(stages, coordinates), *_wide_notes(stages, coordinates, n)]
+    notes = [*_notes(stages, coordinates, problem.noise), *_wide_notes(stages, coordinates, n)]
     return Plan(stages, budget, notes, seconds, megabytes)
 
 
@@ -138,17 +141,27 @@ class Rehearsal:
         return Answer([np.full(one.shape, rows) for one, rows in pairs], sigma)
 
 
-def _rule_notes(coordinates: Coordinates) -> list[str]:
+def _rule_notes(coordinates: Coordinates, noise: Calibration) -> Iterator[str]:
     """How rules are kept, in words."""
     checks = coordinates.checks
     if not checks:
-        return []
+        return
     count = "1 rule is" if len(checks) == 1 else f"{len(checks)} rules are"
     kept = f"{count} kept in every row by a change of coordinates"
     apart = [repr(str(check.rule)) for check in checks if check not in coordinates.kept]
     if not apart:
-        return [f"{kept}."]
-    return [f"{kept}, or by leaving out drawn rows that break them: {'; '.join(apart)}."]
+        yield f"{kept}."
+    else:
+        yield f"{kept}, or by leaving out drawn rows that break them: {'; '.join(apart)}."
+    for check in coordinates.learned:
+        least = noise.sigma(check.rule.share, 1) * noise.largest(check.shape[-1])
+        otherwise = "the commonest value" if check.rule.default is None else "the default"
+        yield (
+            f"That {check.rule} is learned for {check.rule.share:.1%} of the budget: where fewer "
+            f"than about {math.ceil(least):,} rows share {' and '.join(check.rule.of)}, "
+            f"{otherwise} takes the place of what noise hides. Rows that break the function are "
+            "not looked for."
+        )
 
 
 def _wide_notes(stages: pd.DataFrame, coordinates: Coordinates, n: int) -> list[str]:
@@ -174,7 +187,7 @@ def _wide_notes(stages: pd.DataFrame, coordinates: Coordinates, n: int) -> list[
     ]
 
 
-def _notes(stages: pd.DataFrame, coordinates: Coordinates) -> list[str]:
+def _notes(stages: pd.DataFrame, coordinates: Coordinates, noise: Calibration) -> list[str]:
     schema = coordinates.modelled
     asked = set(stages["stage"])
     notes = []
@@ -196,7 +209,7 @@ def _notes(stages: pd.DataFrame, coordinates: Coordinates) -> list[str]:
             "noise, before smoothing lowers it. Fewer columns, coarser cells or a larger epsilon "
             "help."
         )
-    notes += _rule_notes(coordinates)
+    notes += _rule_notes(coordinates, noise)
     if schema.drafted:
         notes.append(
             f"The domain of {len(schema.drafted)} columns was drafted from data; nothing is proved "

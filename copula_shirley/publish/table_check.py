@@ -95,7 +95,7 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
     if faults:
         return
     if checks := checks_of(model.table_schema_):
-        broken = {str(check.rule): check.broken(numbers).sum() for check in checks}
+        broken = {str(check.rule): check.judged(numbers).sum() for check in checks}
         faults = [f"{rows:,} rows break the rule {rule!r}" for rule, rows in broken.items() if rows]
         verdict.note(f"every row keeps the {len(checks)} rules of the schema", faults)
     unmet = {

@@ -87,7 +87,7 @@ def findings(
     for check in checks_of(schema):
         if set(check.columns) <= set(numbers):
             unreadable = np.any([bad[name] for name in check.columns], axis=0)
-            wrong = check.broken(numbers) & ~unreadable
+            wrong = check.judged(numbers) & ~unreadable
             if wrong.any():
                 found.append(told("rule", str(check.rule), wrong))
     return found

@@ -16,13 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from copula_shirley.rules.checks import (
-    ComputedCheck,
-    FunctionCheck,
-    OrderCheck,
-    Values,
-    grid_step,
-)
+from copula_shirley.rules.check import Values, grid_step
+from copula_shirley.rules.checks import ComputedCheck, OrderCheck
+from copula_shirley.rules.functions import FunctionCheck
 from copula_shirley.schema.column import LONGEST_NAME, Column
 from copula_shirley.schema.domain import MISSING, FloatArray
 

@@ -1,77 +1,29 @@
-"""Whether rows keep a rule, as public functions of single rows.
-
-Rows are numbers by column, as ``copula_shirley.schema.domain`` has them: a missing value is
-``-inf``. Each rule of a schema has one check, which real and synthetic rows share.
-"""
+"""The checks of rules, by the kind of rule."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.files.texts import shown
-from copula_shirley.rules.conditions import Test, number_in, numbers_in
+from copula_shirley.rules.check import ROUNDING, Check, Flags, Ranges, Values, grid_step, step_of
+from copula_shirley.rules.conditions import Test, numbers_in
+from copula_shirley.rules.functions import FunctionCheck, LearnedCheck
 from copula_shirley.schema.column import Column
-from copula_shirley.schema.domain import MISSING, FloatArray
+from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.duration import duration_of
 from copula_shirley.schema.expressions import DAY, LENGTH, MOMENT, NUMBER, Value
 from copula_shirley.schema.rules import Allowed, Computed, Function, Implies, OneHot, Order, Rule
 from copula_shirley.schema.schema import Schema
 from copula_shirley.schema.values import is_number, truth_of
 
-Flags = NDArray[np.bool_]
-Values = Mapping[str, FloatArray]
-#: The least and the largest number that a column may have.
-Ranges = Mapping[str, tuple[float, float]]
-#: Parts of a number that are rounding.
-ROUNDING = 1e-9
 #: Words of yes-or-no columns beside those of truth values.
 YES, NO = {"yes", "y", "ja", "oui", "si"}, {"no", "n", "nein", "non"}
-
-
-class Check(ABC):
-    """A rule and the columns that it is about."""
-
-    def __init__(self, rule: Any, schema: Schema) -> None:
-        self.rule: Any = rule
-        self.columns = {name: schema[name] for name in rule.names}
-        for column in self.columns.values():
-            if column.open:
-                raise rule.error(
-                    f"the domain of column {column.name!r} must be declared, since a rule is about "
-                    "it (provenance: private is for columns of no rule)"
-                )
-
-    @abstractmethod
-    def broken(self, values: Values) -> Flags:
-        """Which rows break the rule."""
-
-    def repaired(self, values: Values) -> dict[str, FloatArray]:
-        """Columns that a fixed rule changes in rows that break this one, and only in these."""
-        return {}
-
-    def possible(self, ranges: Ranges) -> bool:
-        """Whether a row in these ranges may keep the rule; True where nobody knows."""
-        if not all(name in ranges and len(set(ranges[name])) == 1 for name in self.columns):
-            return True
-        return not self.broken({n: np.array([ranges[n][0]]) for n in self.columns})[0]
-
-    def amounts(self, name: str, values: Values) -> FloatArray:
-        return self.columns[name].domain.amounts(values[name])
-
-    def quantity_of(self, name: str) -> str:
-        found = self.columns[name].domain.quantity
-        if not found:
-            raise self.rule.error(f"column {name!r} must hold numbers, dates or durations")
-        return found
 
 
 class OrderCheck(Check):
@@ -186,53 +138,6 @@ class ComputedCheck(Check):
         slack = ROUNDING * np.maximum(np.abs(own), step or 1.0)
         with np.errstate(invalid="ignore"):
             return np.asarray(np.abs(own - made) > allowed + slack)
-
-
-class FunctionCheck(Check):
-    """A column and a public table of others."""
-
-    rule: Function
-
-    def __init__(self, rule: Function, schema: Schema) -> None:
-        super().__init__(rule, schema)
-        self.column = self.columns[rule.column]
-        keys = [self.columns[name] for name in rule.of]
-        rows = rule.table or ()
-        sides = [numbers_in(c, [row[i] for row in rows], rule) for i, c in enumerate(keys)]
-        found = numbers_in(self.column, [row[-1] for row in rows], rule)
-        pairs = zip(zip(*(side.tolist() for side in sides), strict=True), found, strict=True)
-        self.table = dict(pairs)
-        if len(self.table) < len(rows):
-            raise rule.error("the table names the same values twice")
-        self.default = MISSING
-        if rule.default is not None:
-            self.default = number_in(self.column, rule.default, rule)
-        elif not self.column.missing and rule.table is not None:
-            self._check_complete(keys)
-
-    def _check_complete(self, keys: Sequence[Column]) -> None:
-        """Refuse a table with a gap where the column has none."""
-        sizes = [len(c.domain.categories) if c.is_listed else 0 for c in keys]
-        gaps = any(c.missing for c in keys)
-        if gaps or 0 in sizes or math.prod(sizes) > len(self.table):
-            raise self.rule.error(
-                f"the table must name a value for all values of {', '.join(self.rule.of)}; give a "
-                f"default, or declare {self.rule.column!r} with missing: true"
-            )
-
-    def result(self, values: Values) -> FloatArray:
-        """The column's numbers."""
-        keys = np.stack([values[name] for name in self.rule.of], axis=1)
-        distinct, place = np.unique(keys, axis=0, return_inverse=True)
-        found = [self.table.get(tuple(key), self.default) for key in distinct.tolist()]
-        return np.array(found, dtype=float)[place.ravel()]
-
-    def broken(self, values: Values) -> Flags:
-        own, made = values[self.rule.column], self.result(values)
-        known = np.isfinite(own)
-        for name in self.rule.of:
-            known = known & np.isfinite(values[name])
-        return np.asarray(known & (own != made))
 
 
 class OneHotCheck(Check):
@@ -369,7 +274,6 @@ class ImpliesCheck(Check):
 CHECKS: dict[type[Rule], type[Check]] = {
     Order: OrderCheck,
     Computed: ComputedCheck,
-    Function: FunctionCheck,
     OneHot: OneHotCheck,
     Allowed: AllowedCheck,
     Implies: ImpliesCheck,
@@ -378,29 +282,15 @@ CHECKS: dict[type[Rule], type[Check]] = {
 
 def checks_of(schema: Schema) -> list[Check]:
     """A check for each rule of a schema."""
-    return [CHECKS[type(rule)](rule, schema) for rule in schema.rules]
+    return [_kind(rule)(rule, schema) for rule in schema.rules]
 
 
-def step_of(column: Column) -> float:
-    """Distance of neighbouring values in amounts; 0 where every number is one."""
-    ends = column.domain.amounts(np.array([0.0, 1.0]))
-    return column.domain.step_size * float(ends[1] - ends[0])
-
-
-def grid_step(columns: Sequence[Column]) -> float:
-    """The step, in amounts, on whose grid all differences of the columns lie; 0 without one."""
-    steps = [step_of(column) for column in columns]
-    if columns[0].domain.quantity == NUMBER:
-        return steps[0] if len(set(steps)) == 1 else 0.0
-    starts = [float(column.domain.amounts(np.zeros(1))[0]) for column in columns]
-    return float(math.gcd(*(int(x) for x in steps), *(int(s - starts[0]) for s in starts)))
+def _kind(rule: Rule) -> type[Check]:
+    if isinstance(rule, Function):
+        return FunctionCheck if rule.table is not None else LearnedCheck
+    return CHECKS[type(rule)]
 
 
 def _truth(category: Any) -> bool | None:
     word = category.lower() if isinstance(category, str) else category
     return word in YES if word in YES | NO else truth_of(word)
-
-
-def numbers_of(table: pd.DataFrame, columns: Mapping[str, Column]) -> dict[str, FloatArray]:
-    """The numbers of some columns of a validated table."""
-    return {name: column.domain.to_numbers(table[name]) for name, column in columns.items()}

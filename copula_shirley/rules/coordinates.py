@@ -23,19 +23,16 @@ import pandas as pd
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.rules.changes import Chain, Change, Derived, Joint, Told
+from copula_shirley.rules.check import Check, Flags, Values, numbers_of
 from copula_shirley.rules.checks import (
     AllowedCheck,
-    Check,
     ComputedCheck,
-    Flags,
-    FunctionCheck,
     ImpliesCheck,
     OneHotCheck,
     OrderCheck,
-    Values,
     checks_of,
-    numbers_of,
 )
+from copula_shirley.rules.functions import FunctionCheck, LearnedCheck
 from copula_shirley.schema.column import Column
 from copula_shirley.schema.domain import MISSING, FloatArray
 from copula_shirley.schema.schema import Schema
@@ -76,6 +73,16 @@ class Coordinates:
         """The coordinates for a generator with these settings: its target stays in the model."""
         target = settings.get("target")
         return cls.of(schema, [target] if isinstance(target, str) else [])
+
+    @property
+    def learned(self) -> list[LearnedCheck]:
+        """The functions whose tables a fit learns."""
+        return [check for check in self.checks if isinstance(check, LearnedCheck)]
+
+    @property
+    def share_left(self) -> float:
+        """Share of the budget that learned functions leave."""
+        return 1.0 - sum(check.rule.share for check in self.learned)
 
     def with_measured(self, modelled: Schema) -> Schema:
         """The schema with the columns whose domain a fit has measured."""
@@ -267,8 +274,6 @@ class _Finder:
             raise check.rule.error(
                 f"column {name!r} is derived by {str(self.by[name].rule)!r}, too"
             )
-        if isinstance(check, FunctionCheck) and check.rule.table is None:
-            raise check.rule.error("table: learned is not known yet")
         self._add(Derived(check), check)
 
     def _add(self, change: Change, check: Check) -> None:

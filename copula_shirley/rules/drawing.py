@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from copula_shirley.errors import SettingError
-from copula_shirley.rules.checks import Flags, Values
+from copula_shirley.rules.check import Flags, Values
 from copula_shirley.rules.coordinates import LEAST_KEPT, MOST_TRIED, Coordinates, listed
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import MISSING, FloatArray

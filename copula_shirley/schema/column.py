@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from copula_shirley.errors import SchemaError
+from copula_shirley.files.digest import draft_digest
 from copula_shirley.files.texts import odd_character, shown
 from copula_shirley.schema.categorical import Boolean, Categorical
 from copula_shirley.schema.dates import Datetime
@@ -35,8 +34,6 @@ REMARKS = ("provenance", "source", "draft")
 OF_DOMAINS = ("ordered", "other", "resolution", "cells", "special", "scale")
 #: Letters of a column's name: longer ones would push a label off the screen.
 LONGEST_NAME = LONGEST_REMARK
-#: Hexadecimal digits of the digest of drafted values: it tells a draft from another, no secret.
-DRAFT_DIGITS = 16
 
 
 @dataclass(frozen=True)
@@ -155,7 +152,7 @@ class Column:
             [float(v) if is_number(v) else str(v) for v in bounds],
             None if self.domain.fields else self.missing,
         ]
-        return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:DRAFT_DIGITS]
+        return draft_digest(values)
 
     def error(self, field: str, value: Any, rule: str) -> SchemaError:
         """The error of one field: its value and what would be right."""

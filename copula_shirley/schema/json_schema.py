@@ -7,10 +7,11 @@ from typing import Any
 from copula_shirley.schema.column import KINDS, PROVENANCES
 from copula_shirley.schema.file_format import THOUSANDS
 from copula_shirley.schema.left_out import FAKES, LOCALE
-from copula_shirley.schema.rules import LEARNED, ON_BROKEN
+from copula_shirley.schema.rules import LEARNED, LEAST_SHARE, MOST_SHARES, ON_BROKEN
 from copula_shirley.schema.values import LONGEST_REMARK
 
 SOURCE = {"type": "string", "minLength": 1, "maxLength": LONGEST_REMARK}
+DRAFT = {"type": "string", "description": "digest of drafted values; leave it as it is"}
 WHO_SAYS = {"enum": ["declared", "drafted"]}
 #: Of every column, whatever its kind.
 SHARED: dict[str, Any] = {
@@ -21,7 +22,7 @@ SHARED: dict[str, Any] = {
         "description": "where kind and domain are known from; without it they count as declared",
     },
     "source": {**SOURCE, "description": "such as: codebook 2019, p. 4"},
-    "draft": {"type": "string", "description": "digest of drafted values; leave it as it is"},
+    "draft": DRAFT,
 }
 PERSON: dict[str, Any] = {
     "column": {"type": ["string", "integer"]},
@@ -88,6 +89,12 @@ RULES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
             "of": {"anyOf": [NAME, NAMES]},
             "table": {"anyOf": [{"const": LEARNED}, {"type": "object"}, ROWS]},
             "default": PLAIN_VALUE,
+            "share": {
+                "type": "number",
+                "minimum": LEAST_SHARE,
+                "maximum": MOST_SHARES,
+                "description": "of the budget, for a table that is learned",
+            },
         },
         ("of", "table"),
     ),
@@ -148,7 +155,7 @@ def _column(kind: str) -> dict[str, Any]:
 def _rule(key: str) -> dict[str, Any]:
     fields, needed = RULES[key]
     who = {"enum": list(PROVENANCES)} if key == "function" else WHO_SAYS
-    return _object({**fields, "provenance": who, "source": SOURCE}, key, *needed)
+    return _object({**fields, "provenance": who, "source": SOURCE, "draft": DRAFT}, key, *needed)
 
 
 def _beside(key: str) -> list[dict[str, Any]]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from copula_shirley.errors import SchemaError
+from copula_shirley.files.digest import draft_digest
 from copula_shirley.files.texts import odd_character, shown
 from copula_shirley.schema.expressions import Expression
-from copula_shirley.schema.values import is_number, plain
+from copula_shirley.schema.values import check_remark, is_number, plain
 
 #: Rows of one public table.
 MOST_ROWS = 200_000
@@ -23,18 +24,26 @@ LONGEST_WORDS = 120
 ON_BROKEN = ("refuse", "repair", "drop")
 #: States of a value that a condition may name.
 STATES = ("missing", "present")
-#: Where a rule is known from, and that of a table which a fit buys.
+#: Where a rule is known from; "private" is that of a declared function whose table a fit buys.
 PROVENANCES = ("declared", "drafted", "private")
-REMARKS = ("provenance", "source")
+REMARKS = ("provenance", "source", "draft")
 LEARNED = "learned"
+#: Share of the budget for the table of a learned function, if none is named; the least one; and
+#: the largest sum of them.
+SHARE, LEAST_SHARE, MOST_SHARES = 0.02, 0.005, 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One rule. ``provenance`` and ``source`` say where it is known from, as of a column."""
+    """One rule. ``provenance`` and ``source`` say where it is known from, as of a column.
+
+    ``draft`` is the digest of a rule that was found in the rows. A declared rule keeps it, and
+    needs a ``source``, while it says the same.
+    """
 
     provenance: str = "declared"
     source: str | None = None
+    draft: str | None = None
     #: The entry that names the rule, and those that may stand beside it.
     key: ClassVar[str]
     beside: ClassVar[tuple[str, ...]] = ()
@@ -61,21 +70,37 @@ class Rule:
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        remarks = {"provenance": self.provenance, "source": self.source}
-        usual = {"provenance": "declared", "source": None}
-        return self.entry() | {k: v for k, v in remarks.items() if v != usual[k]}
+        remarks = {name: getattr(self, name) for name in REMARKS}
+        return self.entry() | {k: v for k, v in remarks.items() if v not in (None, "declared")}
 
     def error(self, rule: str) -> SchemaError:
         return SchemaError(f"rule {str(self)!r}: {rule}")
 
     def __post_init__(self) -> None:
-        allowed = PROVENANCES if isinstance(self, Function) else PROVENANCES[:2]
-        if self.provenance not in allowed:
-            known = " or ".join(allowed)
+        if self.provenance not in self.provenances:
+            known = " or ".join(self.provenances)
             raise self.error(f"provenance ({shown(self.provenance)}) must be {known}")
         for text in _texts([list(self.names), self.entry()]):
             if odd_character(text, spaces=True):
                 raise SchemaError(f"rule ({text!a:.120}) must hold no control character")
+        check_remark(f"rule {str(self)!r}: source", self.source)
+        self._check_draft()
+
+    @property
+    def provenances(self) -> tuple[str, ...]:
+        return PROVENANCES[:2]
+
+    def _check_draft(self) -> None:
+        """Refuse a rule found in the rows that nobody reviewed but for its mark."""
+        own = draft_digest(self.entry())
+        known = self.provenance == "drafted" or self.draft == own
+        object.__setattr__(self, "draft", own if known else None)
+        if self.draft and self.provenance != "drafted" and self.source is None:
+            raise self.error(
+                f"provenance ({self.provenance}) does not fit: the rule is exactly what a draft "
+                "found in the rows. State where it is known from (source: codebook 2019, p. 4), "
+                "or leave provenance: drafted"
+            )
 
 
 @dataclass(frozen=True)
@@ -189,20 +214,28 @@ class Function(Rule):
     """A column follows from others by a table, public or (None) learned by the fit.
 
     Each row of the table holds a value of each column of ``of`` and then that of ``column``; values
-    that no row names have the ``default``.
+    that no row names have the ``default``. A learned table costs a ``share`` of the budget
+    (``copula_shirley.measure.learned_functions``).
     """
 
     column: str
     of: tuple[str, ...]
     table: tuple[tuple[Any, ...], ...] | None
     default: Any = None
+    share: float = SHARE
     key: ClassVar[str] = "function"
-    beside: ClassVar[tuple[str, ...]] = ("of", "table", "default")
+    beside: ClassVar[tuple[str, ...]] = ("of", "table", "default", "share")
 
     def __post_init__(self) -> None:
-        if self.table is None:
+        if self.table is None and self.provenance == "declared":
             object.__setattr__(self, "provenance", "private")
         super().__post_init__()
+        good = is_number(self.share) and LEAST_SHARE <= self.share <= MOST_SHARES
+        if not good or (self.table is not None and self.share != SHARE):
+            raise self.error(
+                f"share ({shown(self.share)}) must be a part of the budget from {LEAST_SHARE} to "
+                f"{MOST_SHARES}, and goes with 'table: {LEARNED}'"
+            )
         if self.column in self.of or len(set(self.of)) < len(self.of):
             raise self.error("of must name other columns, each once")
         rows = self.table or ()
@@ -231,7 +264,12 @@ class Function(Rule):
             if len(self.of) == 1:
                 table = {row[0]: row[1] for row in table}
         found = {"function": self.column, "of": list(self.of), "table": table}
+        found |= {} if self.share == SHARE else {"share": self.share}
         return found | ({} if self.default is None else {"default": plain(self.default)})
+
+    @property
+    def provenances(self) -> tuple[str, ...]:
+        return PROVENANCES[:2] if self.table is not None else PROVENANCES[1:]
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any], remarks: Mapping[str, Any]) -> Function:
@@ -244,7 +282,8 @@ class Function(Rule):
             rule = "must map values to values, be a list of rows, name a file, or be 'learned'"
             raise SchemaError(f"rule of {shown(column)}: table ({shown(table)}) {rule}")
         rows = None if table == LEARNED else tuple(map(tuple, table or ()))
-        return cls(column, of, rows, entry.get("default"), **remarks)
+        share = entry["share"] if entry.get("share") is not None else SHARE
+        return cls(column, of, rows, entry.get("default"), share, **remarks)
 
 
 @dataclass(frozen=True)
@@ -386,6 +425,12 @@ def check_rules(rules: Sequence[Rule], on_broken: Any, columns: Sequence[str]) -
             if name not in columns:
                 known = ", ".join(columns)
                 raise rule.error(f"column {name!r} is not among the columns: {known}")
+    learned = [r for r in rules if isinstance(r, Function) and r.table is None]
+    if (shares := sum(rule.share for rule in learned)) > MOST_SHARES + 1e-9:
+        raise SchemaError(
+            f"shares of the {len(learned)} learned functions ({shares:g} together) must be at "
+            f"most {MOST_SHARES}: name smaller ones (share: ...), or public tables"
+        )
 
 
 def names_of(what: str, given: Any) -> tuple[str, ...]:

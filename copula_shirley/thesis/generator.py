@@ -84,6 +84,7 @@ class CopulaShirley(Generator):
 
     name: ClassVar[str] = "copula-shirley"
     provable: ClassVar[bool] = False  # fault (b)
+    learns_functions: ClassVar[bool] = False  # all of epsilon goes into the thesis' histograms
 
     #: The thesis' privacy parameter; None switches the noise off (the thesis writes 0), and with it
     #: the split of the rows.

@@ -95,7 +95,7 @@ def validity(c: Comparison) -> Result:
     """Share of synthetic rows inside the declared domain in every column that keep all rules."""
     rows = c.synthetic
     columns = {name: float(1 - wrong.mean()) for name, wrong in rows.outside.items()}
-    broken = {str(check.rule): check.broken(rows.numbers) for check in checks_of(c.schema)}
+    broken = {str(check.rule): check.judged(rows.numbers) for check in checks_of(c.schema)}
     rules = {rule: float(1 - wrong.mean()) for rule, wrong in broken.items()}
     whole = ~np.any([*rows.outside.values(), *broken.values()], axis=0)
     return Result(float(whole.mean()), {"columns": columns} | ({"rules": rules} if rules else {}))

@@ -16,7 +16,7 @@ from tables import STAYS, fitted, stays
 from copula_shirley import Column, PrivateVine, Schema, load
 from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.generator import generators
-from copula_shirley.rules.checks import numbers_of
+from copula_shirley.rules.check import numbers_of
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.rules.drawing import drawn
 from copula_shirley.schema.rule_entries import rules_from

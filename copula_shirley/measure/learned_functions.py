@@ -1,0 +1,33 @@
+"""Functions between columns whose tables are learned from noisy counts, each for a charge.
+
+A rule such as ``{function: region, of: postcode, table: learned}`` claims that the one follows from
+the other, which is public, and leaves open how. So the joint cells of these columns are counted
+once, with noise, before anything else is asked about the modelled columns. The function gives at
+each combination of the others the value with the highest noisy count (of equal ones the first in
+the domain); where no count stands out of the noise, the rule's ``default``, or the value that is
+commonest by the whole noisy table. The column then leaves the model, and every drawn row follows
+the function.
+
+Privacy: one query about a cell map of declared cells (docs/private_vine.md, lemma 1), charged by
+``Curator.answer`` before rows are counted; the rest follows from the answer. What a row holds in
+the column is looked at nowhere else, so nothing is refused, repaired or dropped for breaking a
+function that nobody knew.
+"""
+
+from __future__ import annotations
+
+from copula_shirley.measure.calibration import Calibration
+from copula_shirley.measure.queries import Declared, Queries, Tables
+from copula_shirley.rules.coordinates import Coordinates
+
+#: Stage of the ledger.
+STAGE = "functions"
+
+
+def learn_functions(coordinates: Coordinates, noise: Calibration) -> Queries[None]:
+    """Learn the functions of these coordinates, one query each."""
+    for check in coordinates.learned:
+        cells = Declared(check.names, check.shape)
+        answer = yield Tables(STAGE, [cells], check.rule.share, what=str(check.rule))
+        # the largest of as many noises as there are values
+        check.learn(answer.values[0], answer.sigma * noise.largest(check.shape[-1]))
