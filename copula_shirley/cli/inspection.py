@@ -86,8 +86,9 @@ def label_lines(generator: Generator) -> Iterator[tuple[str, str]]:
     schema = generator.table_schema_
     yield from generator.ledger_.summary()
     yield "cells", ", ".join(f"{c.name} {c.size:,}" for c in generator.schema_)
-    for rule in schema.rules:
-        yield "rule", str(rule)
+    coordinates = generator.coordinates_
+    for check in coordinates.checks:
+        yield "rule", f"{check.rule}, kept by {coordinates.way(check)}"
     bought = [c for c in schema if c.provenance == "private" and not c.categories]
     if bought:
         yield "bought", ", ".join(f"{c.name} {c.minimum} to {c.maximum}" for c in bought)

@@ -213,6 +213,8 @@ class Coordinates:
 
     def way(self, check: Check) -> str:
         """How a rule is kept, in words."""
+        if isinstance(check, LearnedCheck):
+            return f"a table that was learned for {check.rule.share:.1%} of the budget"
         return "change of coordinates" if check in self.kept else "rejection"
 
 
