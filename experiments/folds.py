@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from copula_shirley.evaluation.splitting import dealt, split
 from copula_shirley.experiments.datasets import Dataset
 from copula_shirley.experiments.specs import Run, Unit
 from copula_shirley.schema.schema import Schema
@@ -42,12 +43,8 @@ def fold_of(dataset: Dataset, run: Run) -> Fold:
         keep = run.rng("rows").permutation(len(table))[: run.rows]
         table = table.iloc[np.sort(keep)]
     table = table.reset_index(drop=True)
-    units = np.arange(len(table))
-    if schema.person is not None:
-        units = pd.factorize(table[schema.person])[0]
-    deal = run.rng("folds").permutation(units.max() + 1) % run.folds
-    held_back = deal[units] == run.fold
-    train, test = (table[rows].reset_index(drop=True) for rows in (~held_back, held_back))
+    part = dealt(table, schema.person, run.folds, run.rng("folds"))
+    train, test = split(table, part, run.fold)
     return Fold(dataset, schema, train, test)
 
 

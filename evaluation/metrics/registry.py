@@ -174,17 +174,10 @@ def evaluate(
         Also score the training rows as if they were synthetic: the column ``reference``.
     progress : function of (metric, share done), optional
     """
-    chosen = _chosen(metrics)
     tables = (train, test, synthetic)
     roles = (quasi_identifiers, sensitive)
     c = Comparison.of(*tables, schema, tasks, random_state, *roles, profile, threads)
-    if metrics is not None and not isinstance(metrics, Mapping):
-        for name, metric in chosen.items():
-            for need in metric.lacks(c):
-                what = f"the task {need}" if need in TASKS else f"columns for {need}"
-                rule = f"needs {what}; name it or leave the metric out"
-                raise SettingError(f"metric ({name!r}) {rule}")
-    return measured(c, chosen, reference, progress)
+    return measured(c, chosen(c, metrics), reference, progress)
 
 
 def measured(
@@ -223,7 +216,10 @@ def _measure(name: str, metric: Metric, c: Comparison) -> Result:
     return result
 
 
-def _chosen(metrics: Iterable[str] | Mapping[str, Metric] | None) -> Mapping[str, Metric]:
+def chosen(
+    c: Comparison, metrics: Iterable[str] | Mapping[str, Metric] | None
+) -> Mapping[str, Metric]:
+    """The metrics of these names, or all; one that is named and lacks what it needs is refused."""
     known = metrics if isinstance(metrics, Mapping) else known_metrics()
     for name, metric in known.items():
         if not isinstance(metric, Metric):
@@ -232,10 +228,16 @@ def _chosen(metrics: Iterable[str] | Mapping[str, Metric] | None) -> Mapping[str
         return known
     if isinstance(metrics, str):
         raise SettingError(f"metrics ({metrics!r}) must be a list of names")
-    names = list(metrics)
-    for name in names:
+    found = {}
+    for name in metrics:
         check_one_of("metric", name, list(known))
-    return {name: known[name] for name in names}
+        found[name] = known[name]
+    for name, metric in found.items():
+        for need in metric.lacks(c):
+            what = f"the task {need}" if need in TASKS else f"columns for {need}"
+            rule = f"needs {what}; name it or leave the metric out"
+            raise SettingError(f"metric ({name!r}) {rule}")
+    return found
 
 
 def verdict(line: Mapping[Any, Any] | pd.Series) -> str:

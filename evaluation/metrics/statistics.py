@@ -46,7 +46,8 @@ def spearman_drift(real: pd.DataFrame, synthetic: pd.DataFrame, schema: Schema) 
     return {which: drift(which, c).value for which in ("mean", "maximum", "off_diagonal_mean")}
 
 
-def _spearman(rows: Rows) -> FloatArray:
+def spearman(rows: Rows) -> FloatArray:
+    """Rank correlation of every pair of columns; 0 where a column is constant."""
     ranks = np.column_stack([rankdata(values) for values in rows.numbers.values()])
     centred = ranks - ranks.mean(axis=0)
     spread = np.sqrt((centred**2).sum(axis=0))
@@ -72,7 +73,7 @@ def ks(c: Comparison) -> Result:
 
 def drift(which: str, c: Comparison) -> Result:
     """One summary of the Spearman drift, with the gap of every pair and each column's mean gap."""
-    gaps = c.once("spearman", lambda c: np.abs(_spearman(c.test) - _spearman(c.synthetic)))
+    gaps = c.once("spearman", lambda c: np.abs(spearman(c.test) - spearman(c.synthetic)))
     names = c.schema.names
     pairs = {
         pair(names[i], names[j]): float(gaps[i, j]) for i, j in combinations(range(len(names)), 2)

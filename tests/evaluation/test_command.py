@@ -17,8 +17,8 @@ from tables import JOBS, jobs, whole_numbers
 
 from copula_shirley import Column, Schema
 from copula_shirley.evaluation import METRICS, Metric, Result, evaluate
-from copula_shirley.evaluation.cli import to_json
 from copula_shirley.evaluation.figures import plot_evaluation
+from copula_shirley.evaluation.judging import judge_tables
 
 SCHEMA = Schema(
     (
@@ -146,8 +146,8 @@ def test_json_holds_whatever_a_metric_says() -> None:
     # Once wrong: TypeError from json
     said = {"array": np.arange(2), "date": pd.Timestamp("2020-02-01"), "set": {1}, "no": None}
     own = Metric(lambda _: Result(1, said), "higher", (0, 1))
-    frame = evaluate(*[rows(9, 1)] * 3, SCHEMA, metrics={"own": own})
-    assert json.loads(to_json(frame))["metrics"][0]["detail"] == {
+    judged = judge_tables(*[rows(9, 1)] * 3, SCHEMA, metrics={"own": own})
+    assert json.loads(judged.to_json())["metrics"][0]["detail"] == {
         "array": [0, 1], "date": "2020-02-01 00:00:00", "set": "{1}", "no": None,
     }  # fmt: skip
 
