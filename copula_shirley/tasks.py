@@ -33,6 +33,7 @@ from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.text_files import line_numbers
 from copula_shirley.rows.writing import formulas, write_table
 from copula_shirley.rules.drawing import check_given
+from copula_shirley.rules.suggesting import suggested
 from copula_shirley.schema.conditions import given_from_texts
 from copula_shirley.schema.draft import draft_notes, summary
 from copula_shirley.schema.file_format import PLAIN
@@ -100,11 +101,12 @@ def draft(
     drop: Sequence[str] = (),
     force: bool = False,
     update: bool = False,
+    suggest_rules: bool = False,
 ) -> tuple[str, list[str]]:
     """Draft a schema from a table as YAML, and note what to look at. It reads rows: it is private.
 
     A schema that is there already is kept; with ``update`` what was reviewed in it is, with
-    ``force`` nothing.
+    ``force`` nothing. With ``suggest_rules`` rules that all rows keep are drafted, too.
     """
     check_apart([data], ("output", output))
     old = Schema.read(output) if update and output is not None else None
@@ -125,6 +127,10 @@ def draft(
     if old is not None:
         schema, kept = updated(old, schema, [str(name) for name in table])
         notes = kept + draft_notes(table, schema)
+    if suggest_rules:
+        reviewed_rules = tuple(r for r in schema.rules if r.provenance != "drafted")
+        schema, how = suggested(table, replace(schema, rules=reviewed_rules))
+        notes += how
     head = summary(table, schema, found.odd)
     if output is not None:
         schema.write(output, head=head, longest_list=LONGEST_LIST)

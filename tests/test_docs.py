@@ -11,6 +11,9 @@ import pandas as pd
 import pytest
 from tables import declared
 
+from copula_shirley import PrivateVine, Schema
+from copula_shirley.schema.rule_entries import KEYS
+
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("experiments/*/*.md")]
 
@@ -29,6 +32,15 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
             target = page.parent / path if path else page
             assert target.exists(), link
             assert not anchor or anchor in anchors(target), link
+
+
+def test_the_rules_of_the_page_are_a_schema() -> None:
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    schema = Schema.from_yaml(page.partition("```yaml\n")[2].partition("```")[0])
+    PrivateVine().check_settings(schema)
+    known = {key for rule in schema.rules for key in rule.entry()}
+    assert {*KEYS, "gap", "share", "at_most"} - {"forbidden"} <= known
+    assert PrivateVine().plan(schema, 10_000).stages["stage"].iloc[0] == "functions"
 
 
 def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

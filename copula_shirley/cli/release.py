@@ -54,6 +54,9 @@ def draft(
     drop: Annotated[
         list[str] | None, option(DATA, "Column that the synthetic table shall lack; repeatable.")
     ] = None,
+    suggest_rules: Annotated[
+        bool, option(DATA, "Look for rules between columns that all rows keep.", "--suggest-rules")
+    ] = False,
     update: Annotated[
         bool, option(OUTPUT, "Keep what was reviewed in the schema that is there.", "--update")
     ] = False,
@@ -68,6 +71,7 @@ def draft(
         drop=drop or (),
         force=force,
         update=update,
+        suggest_rules=suggest_rules,
     )
     for text in notes:
         note(text)

@@ -35,6 +35,8 @@ DRAFT_NOTE = f"""\
 # - What stays 'drafted' is a fact about the rows: nothing is proved of a release that rests on it.
 # Categories that fewer than {identifiers.RARE} rows have are not listed, since they may be those of
 # one person; while the column is drafted they count as its 'other' category.
+# - Rules that --suggest-rules found hold in all these rows: declare those that you know, with a
+#   source, and delete the others.
 # 'left_out' has what looks like identifiers: 'replace: drop'; or 'replace: id', perhaps with
 # 'pattern: "P-{{n:07}}"'; or 'replace: fake, fake: name, locale: de_DE' for made-up ones; or
 # 'person: {{column: ..., max_rows: ...}}'; or describe the column with categories that you know.

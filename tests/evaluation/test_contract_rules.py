@@ -83,9 +83,7 @@ def exact_later(right: Any, self: Any, table: Any, ledger: Any, rng: Any) -> Non
     ids=["exact counts", "read off the rows"],
 )
 @pytest.mark.parametrize("kind", [PrivateVine, DPHistogram])
-def test_the_contract_finds_a_function_that_is_learned_past_the_noise(
-    fault: Any, kind: Any
-) -> None:
+def test_a_function_that_is_learned_past_the_noise_is_found(fault: Any, kind: Any) -> None:
     table, schema = ruled_town()
     faulty = planted(fault, kind)
     report = check_generator(faulty, table=table, schema=schema, only=("replay",), raise_=False)
