@@ -43,6 +43,7 @@ from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
 from copula_shirley.rows.made_up import check_made_up
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rules.coordinates import Coordinates
+from copula_shirley.schema.frames import as_frame
 from copula_shirley.schema.schema import Column, Schema
 
 ENTRY_POINTS = "copula_shirley.generators"
@@ -282,7 +283,8 @@ class Generator(Fitted):
         Parameters
         ----------
         table : DataFrame
-            Or what ``admit`` gave, which is not validated again.
+            Or a table of polars, duckdb or pyarrow (whatever gives an Arrow stream), or what
+            ``admit`` gave, which is not validated again.
         schema : Schema, optional
             The public domain. Without it one is drafted from the table, which the ledger records
             as an unprotected use of the rows: nothing is proved, and a ``PrivacyWarning`` says so.
@@ -303,7 +305,7 @@ class Generator(Fitted):
         self, given: pd.DataFrame | Admitted, schema: Schema | None, report: Progress
     ) -> Self:
         report("validate", 0.0)
-        whole = given._table if isinstance(given, Admitted) else given
+        whole = given._table if isinstance(given, Admitted) else as_frame(given)
         if schema is None:
             warnings.warn(self.unproved(None)[-1], PrivacyWarning, stacklevel=3)
             schema = self._drafted(whole)

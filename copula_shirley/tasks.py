@@ -8,7 +8,7 @@ with the input is a ``ShirleyError``. Files are written whole or not at all.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,10 +26,11 @@ from copula_shirley.publish.pages import write_page
 from copula_shirley.publish.releases import ReleaseLedger, Reservation
 from copula_shirley.publish.verify import verify_file
 from copula_shirley.registry import make_generator
+from copula_shirley.rows.databases import Query
 from copula_shirley.rows.findings import Finding, findings
-from copula_shirley.rows.formats import check_format
+from copula_shirley.rows.formats import check_format, file_of
 from copula_shirley.rows.recognising import recognised
-from copula_shirley.rows.tables import check_extension, read_table
+from copula_shirley.rows.tables import check_extension, check_written, read_table
 from copula_shirley.rows.text_files import line_numbers
 from copula_shirley.rows.writing import formulas, write_table
 from copula_shirley.rules.drawing import check_given
@@ -37,12 +38,15 @@ from copula_shirley.rules.suggesting import suggested
 from copula_shirley.schema.conditions import given_from_texts
 from copula_shirley.schema.draft import draft_notes, summary
 from copula_shirley.schema.file_format import PLAIN
+from copula_shirley.schema.frames import as_frame, like
 from copula_shirley.schema.left_out import LeftOut
 from copula_shirley.schema.schema import Schema
 from copula_shirley.schema.schema_files import LONGEST_LIST
 from copula_shirley.schema.updating import updated
 
 verify = verify_file
+#: Told the schema and the number of rows, and raises where they cannot be written.
+CheckSize = Callable[[Schema, int], None]
 DEFAULT_MODEL = "private-vine"
 
 
@@ -51,11 +55,13 @@ class Order:
     """What a generator, not yet fitted, shall learn from; a file is opened once."""
 
     generator: Generator
-    data: Path | pd.DataFrame
+    data: Path | Query | pd.DataFrame
     #: Without one it is drafted from the rows, and nothing is proved.
     schema: Path | Schema | None = None
     #: Texts that stand for a missing value in a CSV file.
     missing: tuple[str, ...] = ()
+    #: Sheet of a workbook that is read, if the schema names none.
+    sheet: str | None = None
     #: Whether errors may quote private values.
     show_values: bool = False
     #: Release ledger in which the cost is reserved before a row is read.
@@ -71,7 +77,8 @@ class Order:
     @property
     def inputs(self) -> list[Path]:
         """Files that are read."""
-        return [p for p in (self.data, self.schema, self.releases) if isinstance(p, Path)]
+        named = (file_of(self.data), self.schema, self.releases)
+        return [path for path in named if isinstance(path, Path)]
 
 
 @dataclass(frozen=True)
@@ -93,11 +100,12 @@ class Done:
 
 
 def draft(
-    data: Path,
+    data: Path | Query,
     output: Path | None = None,
     *,
     person: str | None = None,
     missing: Sequence[str] = (),
+    sheet: str | None = None,
     drop: Sequence[str] = (),
     force: bool = False,
     update: bool = False,
@@ -108,13 +116,13 @@ def draft(
     A schema that is there already is kept; with ``update`` what was reviewed in it is, with
     ``force`` nothing. With ``suggest_rules`` rules that all rows keep are drafted, too.
     """
-    check_apart([data], ("output", output))
+    check_apart([file_of(data)], ("output", output))
     old = Schema.read(output) if update and output is not None else None
     if output is not None and output.exists() and not (force or update):
         rule = "exists, and may have been reviewed: --update keeps what was, --force replaces it"
         raise SettingError(f"output ({str(output)!r}) {rule}")
     reviewed = old is not None and old.file.provenance == "declared"
-    found = recognised(data, missing, old.file if old and reviewed else None)
+    found = recognised(data, missing, old.file if old and reviewed else None, sheet)
     table = found.table
     for name in drop:
         if name not in table:
@@ -138,15 +146,18 @@ def draft(
 
 
 def check(
-    data: Path | pd.DataFrame, schema: Path | Schema, missing: Sequence[str] = ()
+    data: Path | Query | pd.DataFrame,
+    schema: Path | Schema,
+    missing: Sequence[str] = (),
+    sheet: str | None = None,
 ) -> list[Finding]:
     """Everything in a table that its schema forbids, for who may see the rows. Nothing is spent."""
     declared = Schema.read(schema) if isinstance(schema, Path) else schema
-    if not isinstance(data, Path):
+    if not isinstance(data, Path | Query):
         return findings(data, declared)
-    table, lines = read_table(data, declared, missing), None
-    if check_format(data).is_text:
-        lines = line_numbers(data, declared.file)
+    table, lines = read_table(data, declared, missing, sheet=sheet), None
+    if check_format(data).is_text and (file := file_of(data)) is not None:
+        lines = line_numbers(file, declared.file)
     return findings(table, declared, lines)
 
 
@@ -157,6 +168,8 @@ def plan(schema: Path | Schema, rows: int, generator: Generator) -> Any:
 
 def fit(order: Order, output: Output, progress: Progress = silent) -> Done:
     """Fit a generator and save it; spends what its settings say."""
+    if output.is_stream:
+        raise SettingError("output ('-') must be a file: a model is no text")
     with output.written(order.inputs) as files:
         done = fitted(order, output.path.name, progress)
         card = done.generator.card()
@@ -181,6 +194,8 @@ def sample(
         generator = load(model)
         done = Done(generator, why_unproved(generator))
         check_proved(done.unproved, accept_unproved)
+        drawn = generator.n_rows_ if rows is None else rows
+        check_written(output.path, generator.table_schema_, drawn)
         _draw(generator, rows, files.at[output.path], output, given, random_state, progress)
         files.add_cards(generator.card(), given)
     return replace(done, notes=formula_notes(generator, output))
@@ -201,8 +216,12 @@ def synthesize(
     if given and order.declared is not None:  # what can be wrong shows before the fit
         wanted = given_from_texts(given, order.declared)
         check_given(order.generator.coordinates(order.declared), wanted)
+
+    def check_size(schema: Schema, fitted_rows: int) -> None:
+        check_written(output.path, schema, fitted_rows if rows is None else rows)
+
     with output.written(order.inputs) as files:
-        done = fitted(order, output.path.name, progress)
+        done = fitted(order, output.path.name, progress, check_size)
         card = done.generator.card()
         if output.model is not None:
             done.generator.save(files.at[output.model], card)
@@ -212,7 +231,7 @@ def synthesize(
 
 
 def synthesize_table(
-    table: pd.DataFrame,
+    table: Any,
     schema: Schema | None = None,
     epsilon: float | None = 1.0,
     *,
@@ -220,7 +239,7 @@ def synthesize_table(
     rows: int | None = None,
     accept_unproved: bool = False,
     **settings: Any,
-) -> pd.DataFrame:
+) -> Any:
     """Synthetic rows like those of a table: the first line of a newcomer.
 
     The second is ``PrivateVine(epsilon).fit(table, schema)``: a fitted model has the card and the
@@ -229,6 +248,7 @@ def synthesize_table(
     Parameters
     ----------
     table : DataFrame
+        Or a table of polars, duckdb or pyarrow; one of polars or of pyarrow is then given back.
     schema : Schema
         The public domain; without one nothing is proved. ``Schema.draft(table)`` writes a draft.
     epsilon : float or None
@@ -253,11 +273,12 @@ def synthesize_table(
     5
     """
     generator = make_generator(model, {"epsilon": epsilon, **settings})
+    given, table = table, as_frame(table)
     fitted(Order(generator, table, schema, accept_unproved=accept_unproved), "", silent)
     words = generator.card().words
     if words.warnings:  # the table leaves without its card
         warnings.warn(f"synthesize: {words.caution}", PrivacyWarning, stacklevel=2)
-    return generator.sample(rows)
+    return like(given, generator.sample(rows))
 
 
 def inspect(
@@ -278,43 +299,53 @@ def inspect(
 # -- their parts -------------------------------------------------------------------
 
 
-def fitted(order: Order, what: str, progress: Progress) -> Done:
+def fitted(
+    order: Order, what: str, progress: Progress, check_size: CheckSize | None = None
+) -> Done:
     """Read, check and fit; what is wrong with the input shows before the fit starts.
 
     With a release ledger the cost is reserved before a row is read, under the name ``what``.
+    ``check_size`` is told the schema and the number of rows before anything is spent.
     """
     if order.releases is None:
-        done = _fit_table(order, None, progress)
+        done = _fit_table(order, None, progress, check_size)
         check_proved(done.unproved, order.accept_unproved)
         return done
     if order.declared is None:
         raise SettingError("schema (None) must be named: a release ledger needs a declared domain")
     ledger = ReleaseLedger.open(order.releases)
     with ledger.reserve(order.generator, order.declared, what) as reservation:
-        return replace(_fit_table(order, reservation, progress), ledger=ledger)
+        return replace(_fit_table(order, reservation, progress, check_size), ledger=ledger)
 
 
-def _fit_table(order: Order, reservation: Reservation | None, progress: Progress) -> Done:
+def _fit_table(
+    order: Order,
+    reservation: Reservation | None,
+    progress: Progress,
+    check_size: CheckSize | None,
+) -> Done:
     def told(stage: str, share: float) -> None:
         progress(f"fit: {stage}", share)
 
-    generator, schema, table = order.generator, order.declared, order.data
+    generator, schema, table = order.generator, order.declared, as_frame(order.data)
     notes: list[str] = []
     check_proved(generator.unproved(schema), order.accept_unproved)
     if schema is not None:
         generator.check_settings(schema)
     told("read", 0.0)
     file = PLAIN
-    if isinstance(table, Path) and schema is None:
-        found = recognised(table, order.missing)
+    if isinstance(table, Path | Query) and schema is None:
+        found = recognised(table, order.missing, sheet=order.sheet)
         table, file = found.table, found.file
-    elif isinstance(table, Path):
-        table = read_table(table, schema, order.missing)
+    elif isinstance(table, Path | Query):
+        table = read_table(table, schema, order.missing, sheet=order.sheet)
     if schema is None:
         schema = Schema.draft(table, file=file)
         notes = draft_notes(table, schema)
     notes += generator.notes(schema)
     admitted = generator.admit(table, schema, show_values=order.show_values)
+    if check_size is not None:
+        check_size(schema, len(table))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
         if reservation is None:
@@ -341,7 +372,7 @@ def _draw(
         given=given_from_texts(given, generator.table_schema_),
         progress=lambda stage, share: progress(f"sample: {stage}", share),
     )
-    kind, how = check_extension(output.path, writes=True), generator.table_schema_.file
+    kind, how = check_format(output.path, writes=True).name, generator.table_schema_.file
     write_table(path, chunks, kind, escape_formulas=output.escape_formulas, how=how)
 
 

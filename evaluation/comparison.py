@@ -157,7 +157,7 @@ def rows_of(role: str, table: pd.DataFrame, schema: Schema, *, strict: bool = Tr
     The person column is no part of a comparison, and synthetic tables need none; where real
     rows have it, it tells the intervals of the attacks which rows belong together.
     """
-    check_tables({role: table})
+    table = check_tables({role: table})[role]
     for name in schema.names:
         if name not in table.columns:
             raise SchemaError(f"column {name!r} is in the schema but not in {role}")

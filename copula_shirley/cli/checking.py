@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Annotated
 
 from copula_shirley import tasks
-from copula_shirley.cli.options import DATA, Data, Json, Missing, option
+from copula_shirley.cli.options import DATA, Json, Missing, Sheet, option, source, takes
 from copula_shirley.cli.terminal import messages, print_json, print_table
+from copula_shirley.rows.databases import Query
 from copula_shirley.rows.findings import NOTICE
 
 
+@takes(source)
 def check(
-    data: Data,
+    data: Path | Query,
     schema_file: Annotated[Path, option(DATA, "Declared domain and rules (YAML).", "--schema")],
     missing: Missing = None,
+    sheet: Sheet = None,
     show_values: Annotated[
         bool, option(DATA, "Quote some of the values, which are private.", "--show-values")
     ] = False,
@@ -26,7 +29,7 @@ def check(
     For who may see the rows: what is shown is about them and not for release. Exit code 0 if
     nothing breaks the schema, 1 if something does.
     """
-    found = tasks.check(data, schema_file, missing or ())
+    found = tasks.check(data, schema_file, missing or (), sheet)
     if json:
         entries = [asdict(finding if show_values else finding.quiet) for finding in found]
         print_json({"notice": NOTICE, "findings": entries})

@@ -22,6 +22,8 @@ from copula_shirley.generator import Generator
 from copula_shirley.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, check_epsilon
 from copula_shirley.publish.outputs import Output
 from copula_shirley.registry import make_generator
+from copula_shirley.rows.databases import Query
+from copula_shirley.rows.formats import place_of
 
 DATA, PRIVACY, METHOD, OUTPUT = OPTION_PANELS
 
@@ -31,7 +33,17 @@ def option(panel: str, help: str, *names: str, **more: Any) -> Any:  # noqa: A00
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
-Data = Annotated[Path, typer.Argument(help="Table to learn from, .csv or .parquet.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="Table: .csv, .parquet, .xlsx, .dta, .sav, ...; - is standard input; or a database, "
+        "sqlite:FILE or postgresql://HOST/NAME."
+    ),
+]
+Sheet = Annotated[str | None, option(DATA, "Sheet of a workbook, if it has several.", "--sheet")]
+AskedOf = Annotated[
+    str | None, option(DATA, "SELECT whose rows are read from a database.", "--query")
+]
 ModelFile = Annotated[Path, typer.Argument(help="Model file that 'shirley fit' wrote.")]
 Json = Annotated[bool, option(OUTPUT, "Print JSON.", "--json")]
 Missing = Annotated[
@@ -89,6 +101,11 @@ def takes(*makers: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callabl
     return widened
 
 
+def source(data: Data, query: AskedOf = None) -> Path | Query:
+    """Where rows are read from."""
+    return place_of(data, query)
+
+
 def unfitted(
     epsilon: Annotated[str, option(PRIVACY, "Privacy budget, or 'off' for no noise.")] = "1",
     delta: Annotated[
@@ -126,14 +143,15 @@ def unfitted(
     return made
 
 
-@takes(unfitted)
+@takes(unfitted, source)
 def order(
     generator: Generator,
-    data: Data,
+    data: Path | Query,
     schema_file: Annotated[
         Path | None, option(DATA, "Declared domain (YAML); see 'shirley draft'.", "--schema")
     ] = None,
     missing: Missing = None,
+    sheet: Sheet = None,
     on_unknown: OnUnknown = None,
     show_values: Annotated[
         bool, option(DATA, "Quote private values in error messages.", "--show-values")
@@ -148,13 +166,24 @@ def order(
     """What the options of fit and synthesize ask for."""
     own = {"on_unknown": on_unknown, "random_state": seed}
     generator.set_params(**{name: value for name, value in own.items() if value is not None})
-    given = tuple(missing or ())
-    return tasks.Order(generator, data, schema_file, given, show_values, releases, accept_unproved)
+    return tasks.Order(
+        generator,
+        data,
+        schema_file,
+        tuple(missing or ()),
+        sheet,
+        show_values,
+        releases,
+        accept_unproved,
+    )
 
 
 def file_output(
     output: Annotated[
-        Path, option(OUTPUT, "Model, or table (.csv, .parquet), to write.", "--output", "-o")
+        Path,
+        option(
+            OUTPUT, "Model, or table (.csv, .parquet, .xlsx, .dta), to write.", "--output", "-o"
+        ),
     ],
     no_card: Annotated[
         bool, option(OUTPUT, "Write no privacy card beside the file.", "--no-card")

@@ -16,7 +16,6 @@ from copula_shirley.cli.options import (
     DATA,
     OUTPUT,
     AcceptUnproved,
-    Data,
     Given,
     Json,
     Missing,
@@ -24,9 +23,11 @@ from copula_shirley.cli.options import (
     Quiet,
     Rows,
     Seed,
+    Sheet,
     file_output,
     option,
     order,
+    source,
     table_output,
     takes,
     unfitted,
@@ -44,13 +45,17 @@ from copula_shirley.cli.terminal import (
 from copula_shirley.files.texts import one_line
 from copula_shirley.generator import Generator
 from copula_shirley.publish.outputs import Output
+from copula_shirley.rows.databases import Query
+from copula_shirley.rows.packed import STANDARD
 
 
+@takes(source)
 def draft(
-    data: Data,
+    data: Path | Query,
     output: Annotated[Path | None, option(OUTPUT, "YAML to write.", "--output", "-o")] = None,
     person: Annotated[str | None, option(DATA, "Column that says whose row it is.")] = None,
     missing: Missing = None,
+    sheet: Sheet = None,
     drop: Annotated[
         list[str] | None, option(DATA, "Column that the synthetic table shall lack; repeatable.")
     ] = None,
@@ -68,6 +73,7 @@ def draft(
         output,
         person=person,
         missing=missing or (),
+        sheet=sheet,
         drop=drop or (),
         force=force,
         update=update,
@@ -150,6 +156,7 @@ def synthesize(
 
 def _tell(done: tasks.Done, what: str, output: Path, quiet: bool, label: bool = True) -> None:
     """Say how it went, and in red where nothing is proved, also when told to be quiet."""
+    name = "standard output" if str(output) == STANDARD else str(output)
     if not quiet:
         for text in done.notes:
             note(text)
@@ -160,10 +167,10 @@ def _tell(done: tasks.Done, what: str, output: Path, quiet: bool, label: bool = 
             messages.print(f"Releases: {ledger.total} of {ledger.cap} in {where}", soft_wrap=True)
         if label:
             print_table("Privacy label", ("", ""), label_lines(done.generator), to=messages)
-        messages.print(plain(f"{what} written to {output}"))
+        messages.print(plain(f"{what} written to {name}"))
     if done.unproved:
         alarm(
-            f"NOT PROTECTED: nothing is proved about the privacy of {one_line(str(output))}: "
+            f"NOT PROTECTED: nothing is proved about the privacy of {one_line(name)}: "
             f"{'; '.join(done.unproved)}. Treat it as the rows themselves."
         )
         return

@@ -52,7 +52,7 @@ def atomic_paths(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
     """
     targets = {_beside(target, "partial"): target for target in map(_target, paths)}
     before: dict[Path, Path | None] = {}
-    current, written = Path(paths[0]), False
+    current, written = Path(*paths[:1]), False
     _unfinished.update(targets)  # before they are there: an interrupt may come at any moment
     try:
         for partial, target in targets.items():  # for their owner alone

@@ -37,7 +37,7 @@ from copula_shirley.rows.rows import CellMap, Chunk
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.draft import kind_of
-from copula_shirley.schema.schema import Column, Schema, check_table
+from copula_shirley.schema.schema import Column, Schema, admitted
 from copula_shirley.schema.values import absent
 
 #: Share of the budget, and of delta (for categories), that measures the domain.
@@ -167,7 +167,7 @@ class RestKey(OfColumn):
 
 def undeclared(table: pd.DataFrame) -> Schema:
     """A schema without bounds and categories, its kinds drafted from how the columns are stored."""
-    check_table(table)
+    table = admitted(table)
     kinds = {str(name): kind_of(table[name].dtype) for name in table.columns}
     return Schema(tuple(Column(n, kind, provenance="drafted") for n, kind in kinds.items()))
 

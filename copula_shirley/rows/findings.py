@@ -18,7 +18,7 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.files.texts import shown
 from copula_shirley.rules.checks import checks_of
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.schema.schema import Schema, check_table
+from copula_shirley.schema.schema import Schema, admitted
 from copula_shirley.schema.values import scalar
 
 Flags = NDArray[np.bool_]
@@ -57,7 +57,7 @@ def findings(
 
     ``lines`` are the lines of a file on which the rows begin.
     """
-    check_table(table)
+    table = admitted(table)
     places = np.arange(1, len(table) + 1) if lines is None else np.asarray(lines)
     found = list(_columns(table, schema))
 

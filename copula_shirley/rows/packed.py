@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from typing import IO, Any, BinaryIO, cast
 from copula_shirley.errors import SchemaError
 
 PACKED = (".gz", ".zip")
+#: Standard input, or standard output.
+STANDARD = "-"
 #: Bytes of a packed file in full, whatever the size of the file; and how many times the file's size
 #: they may be beyond that. Zeros pack a thousand times, tables some ten times.
 HARMLESS, LARGEST_RATIO = 2**30, 100
@@ -31,6 +34,9 @@ def is_packed(path: str | Path) -> bool:
 @contextmanager
 def opened(path: str | Path) -> Iterator[BinaryIO]:
     """The bytes of a file, opened once; of a packed one those that were packed."""
+    if str(path) == STANDARD:
+        yield sys.stdin.buffer
+        return
     kind = Path(path).suffix.lower()
     with ExitStack() as stack:
         file: IO[bytes] = stack.enter_context(open(path, "rb"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 from copula_shirley.errors import SchemaError
 from copula_shirley.rows.cells import without_named
 from copula_shirley.schema.file_format import FileFormat
+from copula_shirley.schema.frames import check_columns, frame_of
 from copula_shirley.schema.schema import MOST_COLUMNS, Schema
 
 #: Cells of a Parquet file, which can say a lot in few bytes; as numbers they have 8 GB.
@@ -24,11 +24,6 @@ MOST_CELLS = 10**9
 HARMLESS, LARGEST_RATIO = 2**30, 100
 #: Values of texts that are looked at together.
 BATCH = 2**20
-#: Dtypes that can hold a gap, so that none changes them.
-NULLABLE: dict[Any, Any] = {pa.bool_(): pd.BooleanDtype()} | {
-    pa.type_for_alias(name.lower()): pd.api.types.pandas_dtype(name)
-    for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
-}
 
 
 def read(path: str | Path, schema: Schema | None, how: FileFormat) -> pd.DataFrame:
@@ -61,14 +56,13 @@ def read_parquet(path: str | Path, declared: Schema | None) -> pd.DataFrame:
             rule = f"rows ({rows:,}) times columns ({columns:,}) must be at most {MOST_CELLS:,}"
             raise SchemaError(f"{str(path)!r}: {rule}")
         schema = pq.read_schema(path)
-        _check_kinds(schema)
+        check_columns(schema, repr(str(path)))
         _check_unpacked(path, about, schema)
         if declared is None:
             return pd.read_parquet(path)
         unread = declared.unread
         found = pq.read_table(path, columns=[n for n in schema.names if n not in unread])
-        table: pd.DataFrame = found.to_pandas(types_mapper=NULLABLE.get)
-        table = table.assign(**dict.fromkeys(unread & set(schema.names)))
+        table = frame_of(found).assign(**dict.fromkeys(unread & set(schema.names)))
         in_order: pd.DataFrame = table[schema.names]
         return in_order
     except Exception as error:  # what Arrow and pandas make of bent bytes
@@ -76,16 +70,6 @@ def read_parquet(path: str | Path, declared: Schema | None) -> pd.DataFrame:
             raise
         why = type(error).__name__
         raise SchemaError(f"{str(path)!r} is not a readable table: {why}") from None
-
-
-def _check_kinds(schema: pa.Schema) -> None:
-    """Refuse columns of lists and the like, which no schema can describe."""
-    for field in schema:
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if pa.types.is_nested(kind):
-            found = str(kind).partition("<")[0]
-            rule = f"holds values of type {found}; store texts, numbers or dates"
-            raise SchemaError(f"column {field.name!r}: {rule}")
 
 
 def _check_unpacked(path: str | Path, about: pq.FileMetaData, schema: pa.Schema) -> None:

@@ -14,13 +14,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from copula_shirley.rows.cells import without_named
-from copula_shirley.rows.formats import check_format
-from copula_shirley.rows.packed import opened
+from copula_shirley.errors import SchemaError
+from copula_shirley.rows.cells import Cells, texts_of, typed_cells, without_named
+from copula_shirley.rows.formats import Place, check_format
+from copula_shirley.rows.packed import STANDARD, opened
 from copula_shirley.rows.tables import whole
 from copula_shirley.rows.text_files import of_ending, read_texts, typed
 from copula_shirley.schema.column import KINDS
@@ -58,17 +61,24 @@ class Recognised:
 
 
 def recognised(
-    path: str | Path, missing: Sequence[str] = (), declared: FileFormat | None = None
+    path: Place,
+    missing: Sequence[str] = (),
+    declared: FileFormat | None = None,
+    sheet: str | None = None,
 ) -> Recognised:
     """Read a table and find out how it is written, unless that is declared."""
-    found: Recognised = whole(path, lambda: _recognised(path, missing, declared))
+    if str(path) == STANDARD:
+        rule = "is read once, and a draft looks at a table twice: name a file, or a schema"
+        raise SchemaError(f"standard input {rule}")
+    how = (declared or PLAIN).told(missing, sheet)
+    found: Recognised = whole(path, lambda: _recognised(path, how, declared))
     return found
 
 
-def _recognised(
-    path: str | Path, missing: Sequence[str], declared: FileFormat | None
-) -> Recognised:
-    kind, how = check_format(path), (declared or PLAIN).with_missing(missing)
+def _recognised(path: Any, how: FileFormat, declared: FileFormat | None) -> Recognised:
+    kind = check_format(path)
+    if declared is None and kind.cells is not None:
+        return _of_cells(kind.cells(path, how), how)
     if declared is not None or not kind.is_text:
         table = kind.read(path, None, how)
         if declared is not None:
@@ -80,11 +90,25 @@ def _recognised(
     how = of_ending(path, replace(how, encoding=encoding))
     how = replace(how, separator=_separator(sample, how.separator))
     fields = read_texts(path, how)
-    each = {name: pc.value_counts(array).flatten() for name, array in fields.items()}
-    counts = {n: dict(zip(*(part.to_pylist() for part in e), strict=True)) for n, e in each.items()}
-    how, odd = _meanings(counts, how)
+    how, odd = _meanings({name: _counted(array) for name, array in fields.items()}, how)
     names = {n: n.strip() if how.strip else n for n in fields}
     return Recognised(pd.DataFrame({names[n]: typed(f, how) for n, f in fields.items()}), how, odd)
+
+
+def _of_cells(cells: Cells, how: FileFormat) -> Recognised:
+    """Cells are read as the texts of a file that has the decimal sign of the texts among them."""
+    own = {n: [v for v in values if isinstance(v, str) and v] for n, values in cells.items()}
+    decimal = _signs({n: [*dict.fromkeys(texts)][:LOOKED_AT] for n, texts in own.items()}, how)
+    how = replace(how, decimal=decimal.decimal)
+    how, odd = _meanings({n: _counted(texts_of(v, how)) for n, v in cells.items()}, how)
+    table = {name: typed_cells(values, how) for name, values in cells.items()}
+    return Recognised(pd.DataFrame(table), how, odd)
+
+
+def _counted(fields: pa.DictionaryArray) -> dict[str, int]:
+    """How often each text stands in a column."""
+    parts = pc.value_counts(fields).flatten()
+    return dict(zip(*(part.to_pylist() for part in parts), strict=True))
 
 
 def _texts(series: pd.Series) -> dict[str, int]:
@@ -175,7 +199,9 @@ def _meanings(
     how = _needed(replace(signs, missing=(*how.missing, *gaps)), used)
     odd = {name: _odd(name, texts, columns[name], how, used) for name, texts in counts.items()}
     provenance = (
-        "declared" if how == replace(PLAIN, missing=how.missing) and not gaps else "drafted"
+        "declared"
+        if how == replace(PLAIN, missing=how.missing, sheet=how.sheet) and not gaps
+        else "drafted"
     )
     return replace(how, provenance=provenance), odd
 

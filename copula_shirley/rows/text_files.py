@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -20,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.rows.packed import opened
+from copula_shirley.rows.packed import STANDARD, opened
 from copula_shirley.schema.domain import TEXT
 from copula_shirley.schema.duration import text_of
 from copula_shirley.schema.file_format import FileFormat
@@ -86,11 +87,29 @@ def of_ending(path: str | Path, how: FileFormat) -> FileFormat:
 
 def write(path: Path, chunks: Iterable[pd.DataFrame], how: FileFormat) -> None:
     """Write chunks of one table; what the encoding lacks is a question mark."""
-    with open(path, "w", encoding=how.encoding, newline="", errors="replace") as file:
+    with _written_to(path, how.encoding) as file:
         for i, chunk in enumerate(chunks):
             table = _written(chunk, how.decimal)
             options: dict[str, Any] = {"lineterminator": "\n", "quoting": _quoting(table)}
             table.to_csv(file, index=False, header=i == 0, sep=how.separator, **options)
+
+
+@contextmanager
+def _written_to(path: Path, encoding: str) -> Iterator[Any]:
+    """A text file, or standard output, which stays open."""
+    options: Any = {"encoding": encoding, "newline": "", "errors": "replace"}
+    if str(path) != STANDARD:
+        with open(path, "w", **options) as file:
+            yield file
+        return
+    sys.stdout.flush()
+    text = io.TextIOWrapper(sys.stdout.buffer, **options)
+    try:
+        yield text
+        text.flush()
+    finally:
+        with suppress(OSError, ValueError):  # nobody reads on
+            text.detach()
 
 
 def _written(table: pd.DataFrame, decimal: str) -> pd.DataFrame:
@@ -115,16 +134,21 @@ def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
 
 def read_declared(path: str | Path, schema: Schema, how: FileFormat) -> pd.DataFrame:
     """The table of a text file, each field read by the kind of its column."""
-    readers: dict[str, Reader] = dict.fromkeys(schema.unread, _nothing)
-    readers |= {column.name: column.domain.reader(how) for column in schema}
     with fields_of(path, how) as (names, found):
-        each = [readers.get(name) or how.reader() for name in names]
+        each = readers_of(names, schema, how)
         blocks = [[read(texts) for read, texts in zip(each, block, strict=True)] for block in found]
     dtypes = dict.fromkeys(names, TEXT) | {c.name: c.domain.file_dtype for c in schema}
     columns = zip(names, zip(*blocks, strict=True), strict=True)
     return pd.DataFrame(
         {n: pd.Series(np.concatenate(parts), dtype=dtypes[n]) for n, parts in columns}
     )
+
+
+def readers_of(names: Iterable[str], schema: Schema, how: FileFormat) -> list[Reader]:
+    """How the texts of each column are read; those that no model learns from are not."""
+    readers: dict[str, Reader] = dict.fromkeys(schema.unread, _nothing)
+    readers |= {column.name: column.domain.reader(how) for column in schema}
+    return [readers.get(name) or how.reader() for name in names]
 
 
 def read_texts(path: str | Path, how: FileFormat) -> dict[str, pa.DictionaryArray]:

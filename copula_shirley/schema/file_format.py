@@ -30,6 +30,8 @@ NOT_OF_FILES = {
     *("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "utf_7"),
     *("mbcs", "oem"),
 }
+#: Names of sheets as spreadsheets take them.
+SHEET = re.compile(r"(?!')[^\[\]:*?/\\]{1,31}(?<!')")
 #: Texts of a column whose meanings are remembered.
 MOST_TEXTS = 100_000
 #: Texts that stand for missing values or are taken off numbers, and letters of one.
@@ -42,7 +44,7 @@ class FileFormat:
 
     ``thousands`` may stand between groups of three digits, ``symbols`` such as € before or behind
     a number. An empty text is missing, and so is what ``missing`` names: numbers by their value.
-    With ``strip`` spaces around a text are no part of it.
+    With ``strip`` spaces around a text are no part of it. Of a workbook, ``sheet`` is read.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class FileFormat:
     missing: tuple[str, ...] = ()
     strip: bool = False
     provenance: str = "declared"
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         for field in ("symbols", "missing"):
@@ -86,6 +89,12 @@ class FileFormat:
             raise self._error("symbols", "must hold no digits and no signs of numbers")
         if not isinstance(self.strip, bool):
             raise self._error("strip", "must be true or false")
+        sheet = self.sheet
+        named = isinstance(sheet, str) and SHEET.fullmatch(sheet) and not odd_character(sheet)
+        if sheet is not None and not named:
+            raise self._error(
+                "sheet", "must be a name of a sheet: 1 to 31 letters, none of []:*?/\\"
+            )
         if self.provenance not in ("declared", "drafted"):
             raise self._error("provenance", "must be declared or drafted")
 
@@ -105,9 +114,10 @@ class FileFormat:
     def _error(self, field: str, rule: str) -> SchemaError:
         return SchemaError(f"file: {field} ({shown(getattr(self, field))}) {rule}")
 
-    def with_missing(self, texts: Iterable[str]) -> FileFormat:
-        """The same with more texts that stand for missing values."""
-        return dataclasses.replace(self, missing=(*self.missing, *texts)) if texts else self
+    def told(self, missing: Iterable[str] = (), sheet: str | None = None) -> FileFormat:
+        """The same with more texts that stand for missing values, or of another sheet."""
+        gaps = (*self.missing, *missing)
+        return dataclasses.replace(self, missing=gaps, sheet=sheet or self.sheet)
 
     # -- what texts mean -----------------------------------------------------------------
 

@@ -40,6 +40,7 @@ FILE: dict[str, Any] = {
     "symbols": {**TEXTS, "description": "taken off numbers, such as €"},
     "missing": {**TEXTS, "description": "what stands for missing values, beside nothing"},
     "strip": {"type": "boolean", "description": "spaces around texts are no part of them"},
+    "sheet": {"type": "string", "minLength": 1, "maxLength": 31, "description": "of a workbook"},
     "provenance": WHO_SAYS,
 }
 NAME: dict[str, Any] = {"type": ["string", "integer"]}

@@ -27,6 +27,7 @@ from copula_shirley.schema import domain
 from copula_shirley.schema.column import Column, check_name
 from copula_shirley.schema.draft import DRAFT_NOTE, drafted
 from copula_shirley.schema.file_format import PLAIN, FileFormat
+from copula_shirley.schema.frames import as_frame
 from copula_shirley.schema.json_schema import json_schema
 from copula_shirley.schema.left_out import LeftOut, apart
 from copula_shirley.schema.people import people_of
@@ -35,7 +36,7 @@ from copula_shirley.schema.rules import Rule, check_rules
 from copula_shirley.schema.schema_files import as_yaml, folded, unfolded
 from copula_shirley.schema.values import check_remark
 
-__all__ = ["Column", "LeftOut", "OnUnknown", "Schema", "check_table"]
+__all__ = ["Column", "LeftOut", "OnUnknown", "Schema", "admitted"]
 FORMAT = 1
 #: Of a schema file.
 ENTRIES = ("format", "file", "person", "left_out", "columns", "rules", "on_broken")
@@ -210,7 +211,7 @@ class Schema:
         """
         if on_unknown not in ("refuse", "clip"):
             raise SchemaError(f"on_unknown ({on_unknown!r}) must be refuse or clip")
-        self._check_columns(table)
+        table = self._check_columns(table)
         table = self._bound_people(table, on_unknown)
         clipped: dict[str, pd.Series] = {}
         for name in self.names if names is None else names:
@@ -235,28 +236,28 @@ class Schema:
         """The table with values off the domain at the nearest bound, or ``other``."""
         return table.assign(**{n: self[n].domain.clip(table[n]) for n in names if n in table})
 
-    def _check_columns(self, table: pd.DataFrame) -> None:
-        """Refuse what is no table with just the columns of the schema."""
-        check_table(table)
+    def _check_columns(self, table: Any) -> pd.DataFrame:
+        """A table with just the columns of the schema; anything else is refused."""
+        found = admitted(table)
         wanted = (*self.names, *([self.person] if self.person else []))
         known = {*wanted, *(left.name for left in self.left_out)}
         for name in wanted:
-            if name not in table.columns:
+            if name not in found.columns:
                 role = "person column" if name == self.person else "column"
                 raise SchemaError(f"{role} {name!r} is in the schema but not in the table")
-        for name in table.columns:
+        for name in found.columns:
             if name not in known:
                 rule = "describe it there, name it under left_out, or drop it"
                 raise SchemaError(f"column {name!r} is in the table but not in the schema; {rule}")
-        if len(table) == 0:
+        if len(found) == 0:
             raise SchemaError("the table has no rows; at least one is needed")
+        return found
 
     def without_left_out(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table without the columns that no model learns from."""
-        if not self.left_out:
-            return table
-        check_table(table)
-        return table.drop(columns=[*self.unread], errors="ignore")
+        table = admitted(table)
+        kept: pd.DataFrame = table.drop(columns=[*self.unread], errors="ignore")
+        return kept
 
     def synthetic_names(self, table: pd.DataFrame) -> list[str]:
         """Names of the columns of a synthetic table, in the order of this one."""
@@ -303,7 +304,7 @@ class Schema:
         ``identifiers.RARE`` rows (people, if their column is named) have count as ``other``.
         ``max_rows`` is what all but one person in a hundred have at most.
         """
-        check_table(table)
+        table = admitted(table)
         return cls(**drafted(table, person, max_rows), file=file)
 
     @classmethod
@@ -428,12 +429,15 @@ class Schema:
         return str(self.to_frame().to_html(na_rep=""))
 
 
-def check_table(table: Any) -> None:
-    """Refuse what is no table, and duplicate and non-text column names."""
+def admitted(table: Any) -> pd.DataFrame:
+    """A table of any library as a frame; refused is what is none, and names twice or no texts."""
+    table = as_frame(table)
     if not isinstance(table, pd.DataFrame):
-        raise SchemaError(f"table ({type(table).__name__}) must be a pandas DataFrame")
+        rule = "must be a pandas DataFrame, or give an Arrow stream as polars and pyarrow do"
+        raise SchemaError(f"table ({type(table).__name__}) {rule}")
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):
         raise SchemaError(f"column {repeated[0]!r} stands twice in the table; names must differ")
     for name in table.columns:
         check_name("column name", name)
+    return table

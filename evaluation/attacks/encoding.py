@@ -13,6 +13,7 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.schema.dates import Datetime, Timed
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.duration import Duration
+from copula_shirley.schema.frames import as_frame
 from copula_shirley.schema.values import INEXACT
 
 #: How columns differ: in how many of them, or the root mean square of their differences.
@@ -46,9 +47,10 @@ class Seen(NamedTuple):
     ends: tuple[float, float] | None = None
 
 
-def check_tables(tables: Mapping[str, Any]) -> None:
-    """Raise unless all are tables with rows and no column twice."""
-    for name, table in tables.items():
+def check_tables(tables: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """The tables as frames; raise unless all are tables with rows and no column twice."""
+    frames = {name: as_frame(table) for name, table in tables.items()}
+    for name, table in frames.items():
         if not isinstance(table, pd.DataFrame):
             raise SchemaError(f"{name} ({type(table).__name__}) must be a pandas DataFrame")
         repeated = table.columns[table.columns.duplicated()]
@@ -56,6 +58,7 @@ def check_tables(tables: Mapping[str, Any]) -> None:
             raise SchemaError(f"column {repeated[0]!r} stands twice in {name}; names must differ")
         if len(table) == 0:
             raise SchemaError(f"{name} has no rows; at least one is needed")
+    return frames
 
 
 def encoded(
@@ -116,7 +119,7 @@ def plain_columns(tables: Mapping[str, pd.DataFrame]) -> list[Seen]:
     and whole numbers that floats cannot tell apart are equal or not. The numbers that stand for
     values follow from the values alone, not from the order of the rows.
     """
-    check_tables(tables)
+    tables = check_tables(tables)
     (first, reference), *others = tables.items()
     for name, table in others:
         lonely = table.columns.symmetric_difference(reference.columns, sort=False)

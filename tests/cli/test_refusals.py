@@ -60,7 +60,7 @@ COMMANDS = {
     "fit data.csv --schema data.csv -o m": "must be a mapping",
     "fit data.csv --releases r.json -o m --accept-unproved": "--schema (not given) must be named",
     "fit absent.parquet -o m --accept-unproved": "does not exist",
-    "draft data.xlsx": "must end in one of",
+    "draft data.ods": "must end in one of",
     "draft data.csv --person id": "person column 'id'",
     "inspect model.shirley --json --plot tree.png": "cannot be asked for at once",
     "sample model.shirley -o out.csv -n -1 --accept-unproved": "--rows (-1)",
