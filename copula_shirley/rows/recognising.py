@@ -180,6 +180,8 @@ def _meanings(
     words = {*SURELY_MISSING, *PERHAPS_MISSING}
     known = {n: [t for t in texts if t not in words] for n, texts in columns.items()}
     signs = _signs({n: texts[:LOOKED_AT] for n, texts in known.items()}, how)
+    if signs.thousands is None:
+        signs = _with_thousands(signs, known.values())
     gaps: dict[str, None] = {}
     used: dict[str, list[str]] = {}
     for name, texts in columns.items():
@@ -222,6 +224,21 @@ def _signs(columns: Mapping[str, list[str]], how: FileFormat) -> FileFormat:
         return sum(wrong <= (1 - MOSTLY) * size for wrong, size in others)
 
     return max(formats, key=fitting)  # the first one of the best
+
+
+def _with_thousands(how: FileFormat, columns: Iterable[list[str]]) -> FileFormat:
+    """The format with the sign that makes numbers of what are none in columns of mostly numbers.
+
+    A number of a thousand and more may be too rare among cents to stand among the first values.
+    """
+    rest: list[str] = []
+    for texts in columns:
+        others = [text for text in texts if math.isnan(how.number(text))]
+        if len(others) <= (1 - MOSTLY) * len(texts):
+            rest += others
+    signs = [replace(how, thousands=sign) for sign in ",. '" if sign != how.decimal]
+    gained = [sum(not math.isnan(file.number(text)) for text in rest) for file in signs]
+    return signs[gained.index(max(gained))] if any(gained) else how
 
 
 def _needed(how: FileFormat, used: Mapping[str, Iterable[str]]) -> FileFormat:

@@ -46,6 +46,15 @@ def messy(folder: Path, name: str = "t.csv", encoding: str = "cp1252", sign: str
     return folder / name
 
 
+def test_thousands_that_are_rare_are_recognised(tmp_path: Path) -> None:
+    # Once wrong: a column of prices with three in ten thousand above 1.000,00 was left out
+    prices = [german(i / 100) for i in range(5000)] + ["1.036,00"]
+    (tmp_path / "t.csv").write_text("\n".join(["n;price", *(f"a;{p}" for p in prices)]), "utf-8")
+    found = recognised(tmp_path / "t.csv")
+    assert (found.file.decimal, found.file.thousands) == (",", ".")
+    assert found.table["price"].max() == 1036
+
+
 def test_a_messy_file_is_recognised_and_read_by_the_draft(tmp_path: Path) -> None:
     path = messy(tmp_path)
     found = recognised(path)
