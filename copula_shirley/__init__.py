@@ -6,6 +6,7 @@ if TYPE_CHECKING:
 
     from copula_shirley.errors import ArtefactError as ArtefactError
     from copula_shirley.errors import BudgetError as BudgetError
+    from copula_shirley.errors import PoorTableWarning as PoorTableWarning
     from copula_shirley.errors import PrivacyWarning as PrivacyWarning
     from copula_shirley.errors import SchemaError as SchemaError
     from copula_shirley.errors import SettingError as SettingError
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 #: The names of each module. They are imported when they are first asked for, since all together
 #: take seconds.
 _NAMES = {
-    "errors": "ArtefactError BudgetError PrivacyWarning SchemaError SettingError ShirleyError",
+    "errors": "ArtefactError BudgetError PoorTableWarning PrivacyWarning SchemaError SettingError "
+    "ShirleyError",
     "generator": "Generator load",
     "privacy.card": "Card card_html card_of",
     "privacy.ledger": "Budget Ledger",

@@ -33,3 +33,7 @@ class OtherRevisionError(ArtefactError):
 
 class PrivacyWarning(UserWarning):
     """What is claimed and what is proved differ; the ledger says how."""
+
+
+class PoorTableWarning(UserWarning):
+    """The noise will leave little of what the rows say; it is a fact about their number."""

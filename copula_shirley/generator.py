@@ -28,6 +28,7 @@ from copula_shirley.errors import (
     ArtefactError,
     BudgetError,
     OtherRevisionError,
+    PoorTableWarning,
     PrivacyWarning,
     SchemaError,
     SettingError,
@@ -37,6 +38,7 @@ from copula_shirley.fitted import Fitted, Progress, generator_of, silent
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.learned_functions import learn_functions
 from copula_shirley.measure.transcript import run
+from copula_shirley.outlook import ABOUT_ROWS, Outlook
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
@@ -81,6 +83,11 @@ class Admitted:
     @property
     def table(self) -> pd.DataFrame:
         return self._table.copy()
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are, which may be private."""
+        return len(self._table)
 
 
 class Generator(Fitted):
@@ -204,6 +211,10 @@ class Generator(Fitted):
         """What a curator should know of a fit to this domain; no row is read."""
         return []
 
+    def outlook(self, schema: Schema, rows: int) -> Outlook:
+        """How useful a fit to so many rows can be; empty if nothing speaks against it."""
+        return Outlook()
+
     def plan(self, schema: Schema, n: int) -> Any:
         """What a fit to n rows would ask, cost and be worth; no row is read."""
         raise SettingError(f"model ({self.name!r}) cannot be planned; 'private-vine' can")
@@ -316,6 +327,8 @@ class Generator(Fitted):
         fits = (schema, self.on_unknown)  # validated for such a fit before
         if not isinstance(given, Admitted) or (given.schema, given.on_unknown) != fits:
             given = self.admit(whole, schema)
+        if poor := self.outlook(schema, given.rows).words:
+            warnings.warn(f"{' '.join(poor)} {ABOUT_ROWS}", PoorTableWarning, stacklevel=3)
         table, coordinates = schema.without_left_out(given._table), self.coordinates(schema)
         rows, modelled, ledger = self._enter(
             coordinates.entered(table), coordinates.modelled, fit_rng

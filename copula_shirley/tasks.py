@@ -16,10 +16,11 @@ from typing import Any
 
 import pandas as pd
 
-from copula_shirley.errors import PrivacyWarning, SettingError
+from copula_shirley.errors import PoorTableWarning, PrivacyWarning, SettingError
 from copula_shirley.files.atomic import atomic_path
 from copula_shirley.fitted import Progress, RandomState, silent
 from copula_shirley.generator import Generator, load
+from copula_shirley.outlook import ABOUT_ROWS
 from copula_shirley.privacy.card import Card
 from copula_shirley.publish.outputs import Output, check_apart
 from copula_shirley.publish.pages import write_page
@@ -68,6 +69,15 @@ class Order:
     releases: Path | None = None
     #: Go on although nothing is proved about privacy.
     accept_unproved: bool = False
+    #: Go on although noise will leave nothing useful.
+    accept_poor: bool = False
+    #: About how many rows there are, if that is public: whether a fit is refused as useless then
+    #: depends on nothing private.
+    rows_about: int | None = None
+    #: Told what deserves a look before anything is spent, such as a poor outlook.
+    tell: Callable[[str], None] | None = None
+    #: Asked whether to go on where nothing useful can come out; without it that is refused.
+    ask: Callable[[str], bool] | None = None
 
     @cached_property
     def declared(self) -> Schema | None:
@@ -238,6 +248,7 @@ def synthesize_table(
     model: str = DEFAULT_MODEL,
     rows: int | None = None,
     accept_unproved: bool = False,
+    accept_poor: bool = False,
     **settings: Any,
 ) -> Any:
     """Synthetic rows like those of a table: the first line of a newcomer.
@@ -259,9 +270,13 @@ def synthesize_table(
         By default about as many as the table has.
     accept_unproved : bool
         Go on although nothing is proved about privacy; without it that is a ``SettingError``.
+    accept_poor : bool
+        Go on although noise will leave nothing useful; without it that is a ``SettingError``.
 
     Warns
     -----
+    PoorTableWarning
+        What noise will leave little of, such as columns that come out independent.
     PrivacyWarning
         What the privacy card warns of, such as seeded noise: the table leaves without its card.
 
@@ -274,7 +289,11 @@ def synthesize_table(
     """
     generator = make_generator(model, {"epsilon": epsilon, **settings})
     given, table = table, as_frame(table)
-    fitted(Order(generator, table, schema, accept_unproved=accept_unproved), "", silent)
+    poor: list[str] = []
+    order = Order(generator, table, schema, accept_unproved=accept_unproved)
+    fitted(replace(order, accept_poor=accept_poor, tell=poor.append), "", silent)
+    if poor:
+        warnings.warn(" ".join(poor), PoorTableWarning, stacklevel=2)
     words = generator.card().words
     if words.warnings:  # the table leaves without its card
         warnings.warn(f"synthesize: {words.caution}", PrivacyWarning, stacklevel=2)
@@ -343,17 +362,64 @@ def _fit_table(
         schema = Schema.draft(table, file=file)
         notes = draft_notes(table, schema)
     notes += generator.notes(schema)
+    if order.rows_about is not None:  # public: known before the rows are looked at
+        notes += _consented(order, schema, order.rows_about, "")
     admitted = generator.admit(table, schema, show_values=order.show_values)
     if check_size is not None:
         check_size(schema, len(table))
+    if order.rows_about is None:
+        notes += _consented(order, schema, admitted.rows, ABOUT_ROWS)
+    notes += _told(order, _left_out(len(table), admitted.rows, schema))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
+        warnings.simplefilter("ignore", PoorTableWarning)  # said and decided above
         if reservation is None:
             generator.fit(admitted, schema, progress=told)
         else:
             reservation.fit(admitted, progress=told)
     said = [str(warning.message) for warning in caught]
     return Done(generator, why_unproved(generator), notes, said)
+
+
+def _consented(order: Order, schema: Schema, rows: int, mark: str) -> list[str]:
+    """Refuse a fit of which nothing useful can come out, unless its maker wants it all the same.
+
+    Nothing is spent by then. Gives back what is left to say of a poor one.
+    """
+    outlook = order.generator.outlook(schema, rows)
+    poor = [f"{text} {mark}".strip() for text in outlook.poor]
+    if not outlook.useless:
+        return _told(order, poor)
+    said = f"{outlook.words[0]} {mark}".strip()
+    if order.accept_poor:
+        return _told(order, [said, *poor])
+    if order.ask is None:  # one line, and no notes before it
+        raise SettingError(
+            f"{said[0].lower()}{said[1:]}; to go on all the same, add --accept-poor (in Python: "
+            "accept_poor=True)"
+        )
+    if not order.ask("\n".join([said, *poor])):
+        raise SettingError("stopped before anything was spent: nothing useful could come out")
+    return []
+
+
+def _told(order: Order, notes: list[str]) -> list[str]:
+    """Tell notes before the fit; those that nobody wanted to hear then are for after it."""
+    if order.tell is None:
+        return notes
+    for text in notes:
+        order.tell(text)
+    return []
+
+
+def _left_out(before: int, after: int, schema: Schema) -> list[str]:
+    """Say how many rows of a table are not learnt from."""
+    if after == before:
+        return []
+    why = [f"a person's rows beyond max_rows ({schema.max_rows:,})"] * (schema.person is not None)
+    why += ["rows that break a rule (on_broken: drop)"] * (schema.on_broken == "drop")
+    share = f"{before - after:,} of {before:,} rows ({(before - after) / before:.1%})"
+    return [f"{share} are left out: {' and '.join(why)} {ABOUT_ROWS}"]
 
 
 def _draw(

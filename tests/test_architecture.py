@@ -24,7 +24,7 @@ ROOMS = (
     ("rows",),
     ("privacy",),
     ("measure",),
-    ("restoring", "pictures", "drafted"),
+    ("restoring", "pictures", "drafted", "outlook"),
     ("fitted",),
     ("generator",),
     ("registry",),

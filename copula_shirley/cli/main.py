@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from importlib.metadata import version
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from copula_shirley.cli.commands import LazyGroup, hint
 from copula_shirley.cli.exits import clean_ending, drop_output, flush_output
 from copula_shirley.cli.renamed import modern
 from copula_shirley.cli.terminal import messages
-from copula_shirley.errors import ShirleyError
+from copula_shirley.errors import PoorTableWarning, ShirleyError
 from copula_shirley.files.atomic import finished
 from copula_shirley.files.texts import one_line
 
@@ -69,6 +70,8 @@ def main() -> None:
 
 def _run() -> None:
     finished.clear()
+    # fits for release say it in their own words, and audits fit small tables on purpose
+    warnings.simplefilter("ignore", PoorTableWarning)
     try:
         program = os.path.basename(sys.argv[0])
         code = app(modern(sys.argv[1:]), prog_name=program, standalone_mode=False)

@@ -14,7 +14,7 @@ import typer
 
 from copula_shirley import tasks
 from copula_shirley.cli.commands import OPTION_PANELS
-from copula_shirley.cli.terminal import note
+from copula_shirley.cli.terminal import agreed, asks, note
 from copula_shirley.errors import SettingError, ShirleyError
 from copula_shirley.files.plain_json import parse_json
 from copula_shirley.files.strict_yaml import load_yaml
@@ -58,6 +58,13 @@ Neighbours = Annotated[
 ]
 AcceptUnproved = Annotated[
     bool, option(PRIVACY, "Write even if nothing is proved about privacy.", "--accept-unproved")
+]
+AcceptPoor = Annotated[
+    bool, option(PRIVACY, "Fit even if noise will leave nothing useful.", "--accept-poor")
+]
+RowsAbout = Annotated[
+    int | None,
+    option(DATA, "About how many rows there are, if that is public; see docs/privacy.md.", min=1),
 ]
 Seed = Annotated[
     int | None, option(PRIVACY, "Repeatable noise and rows: experiments only, no release.", min=0)
@@ -161,6 +168,8 @@ def order(
         option(PRIVACY, "Release ledger that this fit counts in; see 'shirley releases'."),
     ] = None,
     accept_unproved: AcceptUnproved = False,
+    accept_poor: AcceptPoor = False,
+    rows_about: RowsAbout = None,
     seed: Seed = None,
 ) -> tasks.Order:
     """What the options of fit and synthesize ask for."""
@@ -175,6 +184,9 @@ def order(
         show_values,
         releases,
         accept_unproved,
+        accept_poor,
+        rows_about,
+        ask=agreed if asks() else None,
     )
 
 

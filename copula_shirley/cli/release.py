@@ -110,7 +110,7 @@ def plan(
 def fit(order: tasks.Order, output: Output, quiet: Quiet = False) -> None:
     """Fit a generator to a table and save it."""
     with progress_told(quiet) as progress:
-        done = tasks.fit(order, output, progress)
+        done = tasks.fit(_telling(order, quiet), output, progress)
     _tell(done, "Model", output.path, quiet)
 
 
@@ -150,8 +150,15 @@ def synthesize(
     """Fit a generator and draw synthetic rows in one go."""
     where = replace(output, model=save_model)
     with progress_told(quiet) as progress:
-        done = tasks.synthesize(order, where, rows, given=given or (), progress=progress)
+        done = tasks.synthesize(
+            _telling(order, quiet), where, rows, given=given or (), progress=progress
+        )
     _tell(done, "Synthetic rows", output.path, quiet)
+
+
+def _telling(order: tasks.Order, quiet: bool) -> tasks.Order:
+    """The order with notes said before anything is spent."""
+    return replace(order, tell=None if quiet else note)
 
 
 def _tell(done: tasks.Done, what: str, output: Path, quiet: bool, label: bool = True) -> None:

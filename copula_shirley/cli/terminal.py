@@ -22,6 +22,8 @@ else:
 #: Results go to the screen, everything about them to the error stream.
 screen = Console()
 messages = Console(stderr=True)
+#: Progress bars that are shown now.
+shown_bars: list[progress.Progress] = []
 
 
 def plain(text: object) -> str:
@@ -37,6 +39,23 @@ def note(text: str, heading: str = "note") -> None:
 def alarm(text: str) -> None:
     """Say what nobody may overlook, however quiet the command is."""
     messages.print(text, style="bold red", markup=False, soft_wrap=True)
+
+
+def asks() -> bool:
+    """Whether somebody sits before the command who can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def agreed(text: str) -> bool:
+    """Ask whether to go on; the progress bars stand aside meanwhile."""
+    for bars in shown_bars:
+        bars.stop()
+    alarm(text)
+    messages.print("Continue? \\[y/N] ", end="")
+    answer = sys.stdin.readline().strip().lower()
+    for bars in shown_bars:
+        bars.start()
+    return answer in ("y", "yes")
 
 
 def print_json(value: Any) -> None:
@@ -71,7 +90,11 @@ def progress_bars(quiet: bool, *extra: Any) -> Iterator[progress.Progress]:
         disable=quiet or not messages.is_terminal,
         transient=True,  # so that an error stays one line
     ) as bars:
-        yield bars
+        shown_bars.append(bars)
+        try:
+            yield bars
+        finally:
+            shown_bars.remove(bars)
 
 
 @contextmanager

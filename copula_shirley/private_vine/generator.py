@@ -24,6 +24,7 @@ from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.evidence import noise_faults
 from copula_shirley.measure.learned_functions import learn_functions
 from copula_shirley.measure.transcript import Replay, Transcript, run
+from copula_shirley.outlook import Outlook
 from copula_shirley.pictures import DrawnEdge, graphs_of, plot_trees
 from copula_shirley.privacy.budget import (
     Budget,
@@ -42,6 +43,7 @@ from copula_shirley.private_vine.domain import (
     undeclared,
 )
 from copula_shirley.private_vine.model import FittedVine
+from copula_shirley.private_vine.outlook import outlook_of
 from copula_shirley.private_vine.plan import Plan, plan_of
 from copula_shirley.private_vine.stages import REVISION, Problem, learn
 from copula_shirley.private_vine.vine import Edge
@@ -325,6 +327,9 @@ class PrivateVine(Generator):
             return Rebuilt(ledger)
         ledger.noise = self.ledger_.noise
         return Rebuilt(ledger, *noise_faults(answers.tables, gaussian=ledger.zcdp))
+
+    def outlook(self, schema: Schema, rows: int) -> Outlook:
+        return outlook_of(self, schema, rows)
 
     def plan(self, schema: Schema, n: int) -> Plan:
         """What a fit to n rows would ask, cost and be worth; no row is read.

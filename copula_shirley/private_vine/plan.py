@@ -25,6 +25,7 @@ from copula_shirley.measure.transcript import Answer, run
 from copula_shirley.private_vine.coarse import ABSOLUTE
 from copula_shirley.private_vine.domain import SHARE, closed
 from copula_shirley.private_vine.intervals import HEAVY, Intervals
+from copula_shirley.private_vine.outlook import Expected
 from copula_shirley.private_vine.stages import learn
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.scales import notes_on_scales
@@ -115,7 +116,11 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     ledger = model.open_ledger(schema)
     budget = f"{ledger.budget or 'no noise'}; {dict(ledger.summary())['neighbours']}; {n:,} rows"
     megabytes = BYTES * n * columns / 2**20 + 150
-    notes = [*_notes(stages, coordinates, problem.noise), *_wide_notes(stages, coordinates, n)]
+    expected = Expected(problem, n)
+    notes = [
+        *_notes(stages, coordinates, expected),
+        *_wide_notes(stages, coordinates, n),
+    ]
     return Plan(stages, budget, notes, seconds, megabytes)
 
 
@@ -187,29 +192,15 @@ def _wide_notes(stages: pd.DataFrame, coordinates: Coordinates, n: int) -> list[
     ]
 
 
-def _notes(stages: pd.DataFrame, coordinates: Coordinates, noise: Calibration) -> list[str]:
+def _notes(stages: pd.DataFrame, coordinates: Coordinates, expected: Expected) -> list[str]:
     schema = coordinates.modelled
     asked = set(stages["stage"])
-    notes = []
-    if "tree 1" not in asked and len(schema) > 1:
+    notes = expected.outlook().words
+    if not expected.independent and "tables beyond the vine" not in asked and len(schema) > 3:
         notes.append(
-            "The noise would drown every table of two columns: only margins are measured, and the "
-            "columns of the synthetic table will be independent. A larger epsilon or more rows "
-            "would change that."
+            "The noise leaves room for little more than the strongest dependences between columns."
         )
-    elif "tables beyond the vine" not in asked and len(schema) > 3:
-        notes.append(
-            "The noise leaves room for little more than the first tree: expect the strongest "
-            "dependences only."
-        )
-    margins = stages[stages["stage"] == "margins"]["error"]
-    if len(margins) and float(margins.iloc[0]) > 0.1:
-        notes.append(
-            f"Margins are noisy: {float(margins.iloc[0]):.0%} of the mass of an average column is "
-            "noise, before smoothing lowers it. Fewer columns, coarser cells or a larger epsilon "
-            "help."
-        )
-    notes += _rule_notes(coordinates, noise)
+    notes += _rule_notes(coordinates, expected.problem.noise)
     if schema.drafted:
         notes.append(
             f"The domain of {len(schema.drafted)} columns was drafted from data; nothing is proved "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -303,3 +304,24 @@ def test_drafted_rows_of_a_person_need_the_flag(patients: Path) -> None:
     (patients / "schema.yaml").write_text(person + left + columns, encoding="utf-8")
     line = run("fit data.csv --schema schema.yaml -o m.shirley", folder=patients).refusal()
     assert "'max_rows of patient_no' was counted in the rows" in line
+
+
+# -- before anything is spent ----------------------------------------------------------
+
+
+def test_a_useless_fit_is_asked_about_on_a_terminal(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "fit data.csv --schema schema.yaml --epsilon 0.01 -o m.shirley"
+    assert "nothing useful can come out" in run(words, folder=place).refusal()
+    monkeypatch.setattr("copula_shirley.cli.options.asks", lambda: True)
+    for answer, code in (("", 2), ("n\n", 2), ("y\n", 0)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+        found = run(words, folder=place)
+        assert found.code == code and "Continue? [y/N]" in found.said
+        assert (place / "m.shirley").exists() == (code == 0)
+        assert ("stopped before anything was spent" in found.said) == (code == 2)
+    monkeypatch.setattr("copula_shirley.cli.options.asks", lambda: False)
+    accepted = run(f"{words} --accept-poor", folder=place)
+    assert accepted.code == 0 and "note: Nothing useful can come out" in accepted.said
+    assert "--rows-about" not in run(f"{words} --rows-about 9000000 -q", folder=place).err
