@@ -18,6 +18,7 @@ from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.rows.made_up import made_up
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.rules.drawing import check_given, drawn
+from copula_shirley.rules.people import drawn_people
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
 from copula_shirley.settings import Settings
@@ -91,7 +92,7 @@ class Fitted(Settings, ABC):
         given: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
     ) -> pd.DataFrame:
-        """Draw synthetic rows.
+        """Draw synthetic rows; those of a person stand side by side, and the last may lack some.
 
         Parameters
         ----------
@@ -140,11 +141,19 @@ class Fitted(Settings, ABC):
     ) -> Iterator[pd.DataFrame]:
         schema = self.table_schema_
         beside = {} if learnt_only else schema.replaced
+        people = 0
         for start in range(0, max(n, 1), CHUNK):
             end = min(start + CHUNK, n)
             (chunk_rng,) = rng.spawn(1)
             numbers = self._table_numbers(end - start, chunk_rng, given or {})
-            made = {name: made_up(left, start + 1, end, chunk_rng) for name, left in beside.items()}
+            rows = whose = np.arange(start + 1, end + 1)
+            if schema.per_person:
+                whose = numbers.pop(str(schema.person)).astype(np.int64) + people + 1
+                people = int(whose.max(initial=people))
+            made = {
+                name: made_up(left, whose if name in schema.once else rows, chunk_rng)
+                for name, left in beside.items()
+            }
             yield pd.DataFrame(
                 {
                     name: made[name]
@@ -159,18 +168,25 @@ class Fitted(Settings, ABC):
     def _table_numbers(
         self, n: int, rng: np.random.Generator, given: Mapping[str, Any]
     ) -> dict[str, FloatArray]:
-        """Draw n rows of the table, as numbers per column, under conditions on some of them."""
+        """Draw n rows of the table, as numbers per column, under conditions on some of them.
+
+        Where rows are those of people, a column says whose each is.
+        """
         ruled = self._ruled
         if ruled is None:
             return self._draw_given(n, rng, given) if given else self._draw(n, rng)
         if given and type(self)._draw_given is Fitted._draw_given:
             self._draw_given(n, rng, given)  # says that it cannot
-        own = {name: value for name, value in given.items() if name in ruled.modelled.names}
+        known = ruled.schema.constants if ruled.schema.per_person else ruled.modelled.names
+        own = {k: v for k, v in given.items() if k in known and k in ruled.modelled.names}
 
         def draw(size: int) -> dict[str, FloatArray]:
             return self._draw_given(size, rng, own) if own else self._draw(size, rng)
 
-        return drawn(ruled, draw, n, {k: v for k, v in given.items() if k not in own})
+        rest = {name: value for name, value in given.items() if name not in own}
+        if ruled.schema.per_person:
+            return drawn_people(ruled, draw, n, rest, rng)
+        return drawn(ruled, draw, n, rest)
 
     @property
     def table_schema_(self) -> Schema:
@@ -180,9 +196,10 @@ class Fitted(Settings, ABC):
 
     @property
     def _ruled(self) -> Coordinates | None:
-        """The coordinates of a model of a table with rules."""
-        coordinates = getattr(self, "coordinates_", None)
-        return coordinates if coordinates is not None and coordinates.checks else None
+        """The coordinates of a model of a table with rules, or of people."""
+        found = getattr(self, "coordinates_", None)
+        special = found is not None and (found.checks or found.schema.per_person)
+        return found if special else None
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "ledger_"):

@@ -253,7 +253,7 @@ class Generator(Fitted):
                 f"a {self.name} model has no share of a budget for a table that is learned; name a "
                 "public one (table: ...), or take another generator, such as private-vine"
             )
-        if not coordinates.checks or schema.on_broken != "drop":
+        if not (coordinates.checks or coordinates.constants) or schema.on_broken != "drop":
             return
         if self.open_ledger(coordinates.modelled).neighbours == "replace-one":
             raise SchemaError(

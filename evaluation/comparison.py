@@ -52,6 +52,13 @@ class Rows:
         return Rows(numbers, outside, None if self.people is None else self.people[which])
 
     @property
+    def whose(self) -> FloatArray | None:
+        """A number for the person of each row; None if nobody knows."""
+        if self.people is None:
+            return None
+        return np.unique(self.people, return_inverse=True)[1].astype(float)
+
+    @property
     def rows_per_person(self) -> float:
         """How many rows of the same person a row has with it, on average; 1 if nobody knows.
 
@@ -133,6 +140,12 @@ class Comparison:
             self._cache[name] = compute(self)
         found: T = self._cache[name]
         return found
+
+    @property
+    def people(self) -> bool:
+        """Whether rows are to be judged as those of people with several rows."""
+        tables = (self.train, self.test, self.synthetic)
+        return self.schema.per_person and all(table.people is not None for table in tables)
 
     @property
     def note_on_people(self) -> dict[str, str]:

@@ -96,6 +96,11 @@ def validity(result: Result, _: float | None) -> str:
     return _end(result, *(texts or [f"every row fits the schema{more}"]))
 
 
+def rows_per_person(result: Result, _: float | None) -> str:
+    means = result.detail["means"]
+    return _end(result, f"{means['synthetic']:.2f} rows a person, of real rows {means['test']:.2f}")
+
+
 def description(text: str) -> Verdict:
     """What a descriptive figure is; none of them is evidence of privacy."""
     return lambda result, _: _end(result, f"{text} (a description, no proof of privacy)")

@@ -87,7 +87,7 @@ def label_lines(generator: Generator) -> Iterator[tuple[str, str]]:
     yield from generator.ledger_.summary()
     yield "cells", ", ".join(f"{c.name} {c.size:,}" for c in generator.schema_)
     coordinates = generator.coordinates_
-    for check in coordinates.checks:
+    for check in (*coordinates.checks, *coordinates.constants):
         yield "rule", f"{check.rule}, kept by {coordinates.way(check)}"
     bought = [c for c in schema if c.provenance == "private" and not c.categories]
     if bought:

@@ -108,7 +108,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             settings_sha256=sha256_of(settings),
             schema_sha256=sha256_of(schema.to_dict()),
             rules=rules_of(schema, settings) or UNSET,
-            on_broken=schema.on_broken if schema.rules else UNSET,
+            on_broken=schema.on_broken if schema.rules or schema.constants else UNSET,
             **_derived(ledger, name),
         )
         return cls.from_dict(json.loads(canonical(card.to_dict())))  # as a file will give it back
@@ -188,7 +188,7 @@ def rules_of(schema: Schema, settings: Mapping[str, Any]) -> list[RuleFacts]:
     coordinates = Coordinates.under(schema, settings)
     return [
         RuleFacts(str(c.rule), coordinates.way(c), c.rule.provenance, c.rule.source)
-        for c in coordinates.checks
+        for c in (*coordinates.checks, *coordinates.constants)
     ]
 
 

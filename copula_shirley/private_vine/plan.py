@@ -192,6 +192,21 @@ def _wide_notes(stages: pd.DataFrame, coordinates: Coordinates, n: int) -> list[
     ]
 
 
+def _people_notes(coordinates: Coordinates) -> list[str]:
+    """What synthetic people cost, in words."""
+    schema, size = coordinates.schema, coordinates.size
+    if size is None:
+        return []
+    same = (
+        f"{', '.join(schema.constants)}: drawn once a {schema.person}. " if schema.constants else ""
+    )
+    return [
+        f"{same}How many rows each {schema.person} has (1 to {schema.max_rows}) is one column more, "
+        f"{size.name!r}, measured like the {len(coordinates.modelled) - 1} others; rows of one "
+        f"{schema.person} have nothing else in common."
+    ]
+
+
 def _notes(stages: pd.DataFrame, coordinates: Coordinates, expected: Expected) -> list[str]:
     schema = coordinates.modelled
     asked = set(stages["stage"])
@@ -200,7 +215,7 @@ def _notes(stages: pd.DataFrame, coordinates: Coordinates, expected: Expected) -
         notes.append(
             "The noise leaves room for little more than the strongest dependences between columns."
         )
-    notes += _rule_notes(coordinates, expected.problem.noise)
+    notes += [*_rule_notes(coordinates, expected.problem.noise), *_people_notes(coordinates)]
     if schema.drafted:
         notes.append(
             f"The domain of {len(schema.drafted)} columns was drafted from data; nothing is proved "

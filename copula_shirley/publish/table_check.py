@@ -41,14 +41,14 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.fitted import CHUNK
 from copula_shirley.generator import Generator
 from copula_shirley.privacy.ledger import Reason
+from copula_shirley.publish.made_columns import made_faults, people_in
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, quoted
 from copula_shirley.rules.checks import checks_of
+from copula_shirley.rules.constants import constants_of
 from copula_shirley.schema.conditions import conditions, given_from_card
 from copula_shirley.schema.domain import FloatArray, Grid
-from copula_shirley.schema.left_out import LeftOut
 from copula_shirley.schema.schema import Column, Schema
-from copula_shirley.schema.values import as_floats
 
 if TYPE_CHECKING:
     from copula_shirley.publish.verify import Verdict
@@ -94,7 +94,7 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
     verdict.note("every value lies in the model's domain", faults)
     if faults:
         return
-    if checks := checks_of(model.table_schema_):
+    if checks := [*checks_of(model.table_schema_), *constants_of(model.table_schema_)]:
         broken = {str(check.rule): check.judged(numbers).sum() for check in checks}
         faults = [f"{rows:,} rows break the rule {rule!r}" for rule, rows in broken.items() if rows]
         verdict.note(f"every row keeps the {len(checks)} rules of the schema", faults)
@@ -144,7 +144,8 @@ def _escaped(schema: Schema) -> Schema:
         replace(column, name=quoted(column.name), pattern=quoted(column.pattern))
         for column in schema.left_out
     )
-    return replace(schema, columns=tuple(columns), left_out=left)
+    person = quoted(schema.person)
+    return replace(schema, columns=tuple(columns), left_out=left, person=person)
 
 
 def _other_columns(found: list[Any], wanted: list[str]) -> str | None:
@@ -210,19 +211,10 @@ def _numbers(
                 f"column {column.name!r}: {finer:,} values are finer than the resolution "
                 f"{column.resolution}"
             )
-    faults += [
-        f"column {name!r} must hold {left.numbered(1)}, {left.numbered(2)}, ... that are generated "
-        "for it"
-        for name, left in schema.replaced.items()
-        if left.replace == "id" and not _are_numbered(table[name], left)
-    ]
-    return numbers, faults
-
-
-def _are_numbered(series: pd.Series, left: LeftOut) -> bool:
-    if left.pattern is None:
-        return np.array_equal(as_floats(series), np.arange(1, len(series) + 1))
-    return series.tolist() == [left.numbered(n) for n in range(1, len(series) + 1)]
+    people = people_in(table, schema)
+    if people is not None:
+        numbers[str(model.table_schema_.person)] = people.astype(float)
+    return numbers, faults + made_faults(table, schema, people)
 
 
 def _finer(column: Column, numbers: FloatArray) -> NDArray[np.bool_]:

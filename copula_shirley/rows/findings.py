@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from copula_shirley.errors import SchemaError
 from copula_shirley.files.texts import shown
 from copula_shirley.rules.checks import checks_of
+from copula_shirley.rules.constants import constants_of
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema, admitted
 from copula_shirley.schema.values import scalar
@@ -83,9 +84,10 @@ def findings(
             found.append(Finding(where, str(error)))
         except Exception as error:  # of pandas or Arrow
             found.append(Finding(where, f"its values cannot be read ({type(error).__name__})"))
-    found += _people(table, schema, told)
-    for check in checks_of(schema):
-        if set(check.columns) <= set(numbers):
+    found += _people(table, schema, told, numbers)
+    constants = constants_of(schema) if schema.person in numbers else []
+    for check in (*checks_of(schema), *constants):
+        if set(check.columns) <= set(bad):
             unreadable = np.any([bad[name] for name in check.columns], axis=0)
             wrong = check.judged(numbers) & ~unreadable
             if wrong.any():
@@ -107,13 +109,16 @@ def _columns(table: pd.DataFrame, schema: Schema) -> Iterator[Finding]:
         yield Finding("table", "has no rows; at least one is needed")
 
 
-def _people(table: pd.DataFrame, schema: Schema, told: Any) -> Iterator[Finding]:
-    """Rows beyond those that a person may have."""
+def _people(
+    table: pd.DataFrame, schema: Schema, told: Any, numbers: dict[str, FloatArray]
+) -> Iterator[Finding]:
+    """Rows beyond those that a person may have; whose each row is goes to the numbers."""
     if schema.person is None or schema.person not in table:
         return
     where = f"person column {schema.person!r}"
     try:
         people = pd.Series(schema.people(table))
+        numbers[schema.person] = people.to_numpy(dtype=float)
     except SchemaError as error:
         yield Finding(where, str(error).partition(": ")[2])
         return

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.files.texts import shown
@@ -26,14 +27,18 @@ def check_made_up(schema: Schema) -> None:
             _faker(left, 0)()
 
 
-def made_up(left: LeftOut, first: int, last: int, rng: np.random.Generator) -> pd.Series:
-    """Values for the rows from one number to another; fakes are drawn by ``rng``."""
+def made_up(left: LeftOut, numbers: NDArray[np.int64], rng: np.random.Generator) -> pd.Series:
+    """A value for each row; those with equal numbers have the same. Fakes are drawn by ``rng``."""
+    distinct, place = np.unique(numbers, return_inverse=True)
+    values: list[str]
     if left.replace == "fake":
         fake = _faker(left, int(rng.integers(2**63)))
-        return pd.Series([fake() for _ in range(first, last + 1)], dtype=TEXT)
-    if left.pattern is None:
-        return pd.Series(np.arange(first, last + 1, dtype=np.int64))
-    return pd.Series([left.numbered(n) for n in range(first, last + 1)], dtype=TEXT)
+        values = [fake() for _ in distinct]
+    elif left.pattern is None:
+        return pd.Series(numbers)
+    else:
+        values = [str(left.numbered(n)) for n in distinct.tolist()]
+    return pd.Series(np.array(values, dtype=object)[place], dtype=TEXT)
 
 
 def _faker(left: LeftOut, seed: int) -> Callable[[], str]:

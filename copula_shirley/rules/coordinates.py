@@ -32,6 +32,13 @@ from copula_shirley.rules.checks import (
     OrderCheck,
     checks_of,
 )
+from copula_shirley.rules.constants import (
+    ConstantCheck,
+    check_derived,
+    constants_of,
+    count_rows,
+    rows_each,
+)
 from copula_shirley.rules.functions import FunctionCheck, LearnedCheck
 from copula_shirley.schema.column import Column
 from copula_shirley.schema.domain import MISSING, FloatArray
@@ -60,11 +67,15 @@ class Coordinates:
     changes: list[Change] = field(default_factory=list)
     #: Checks of the rules that a change of coordinates keeps.
     kept: list[Check] = field(default_factory=list)
+    #: Checks of the columns that are the same in all rows of a person, and the column of the model
+    #: that says how many rows she has.
+    constants: list[ConstantCheck] = field(default_factory=list)
+    size: Column | None = None
 
     @classmethod
     def of(cls, schema: Schema, keep: Iterable[str] = ()) -> Coordinates:
         """The coordinates of a schema; columns of ``keep`` stay in the model."""
-        if not schema.rules:
+        if not schema.rules and not schema.per_person:
             return cls(schema, schema)
         return _Finder(schema, frozenset(keep)).found()
 
@@ -86,27 +97,36 @@ class Coordinates:
 
     def with_measured(self, modelled: Schema) -> Schema:
         """The schema with the columns whose domain a fit has measured."""
-        new = {column.name: column for column in modelled}
+        new = {c.name: c for c in modelled if c.name not in self.schema.constants}
         return replace(self.schema, columns=tuple(new.get(c.name, c) for c in self.schema))
 
     # -- rows of the table -------------------------------------------------------------
 
     @cached_property
     def ruled(self) -> dict[str, Column]:
-        """The columns that a rule is about."""
-        return {name: column for check in self.checks for name, column in check.columns.items()}
+        """The columns that a rule is about, or that are the same in all rows of a person."""
+        checks = (*self.checks, *self.constants)
+        return {name: column for check in checks for name, column in check.columns.items()}
+
+    def _values(self, table: pd.DataFrame) -> dict[str, FloatArray]:
+        """Numbers of these columns in a validated table, and of the people if they matter."""
+        values = numbers_of(table, self.ruled)
+        if self.schema.per_person:
+            values[str(self.schema.person)] = self.schema.people(table).astype(float)
+        return values
 
     def broken(self, table: pd.DataFrame) -> list[tuple[Check, Flags]]:
         """For each rule the rows of a validated table that break it."""
-        values = numbers_of(table, self.ruled)
-        return [(check, check.broken(values)) for check in self.checks]
+        values = self._values(table)
+        return [(check, check.broken(values)) for check in (*self.checks, *self.constants)]
 
     def enforced(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table, of which all rows keep all rules or are repaired when they enter.
 
-        Depends on each row by itself. The error names rules, never rows or how many they are.
+        Depends on each row, or each person, by itself. The error names rules, never rows or how
+        many they are.
         """
-        if not self.checks or self.schema.on_broken == "repair":
+        if not (self.checks or self.constants) or self.schema.on_broken == "repair":
             return table
         found = self.broken(table)
         wrong = [str(check.rule) for check, broken in found if broken.any()]
@@ -124,20 +144,23 @@ class Coordinates:
 
     def entered(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table in the coordinates of the model."""
-        if not self.changes and self.schema.on_broken != "repair":
+        if not self.changes and self.size is None and self.schema.on_broken != "repair":
             return table
-        values: Values = numbers_of(table, self.ruled)
+        values: Values = self._values(table)
         columns = {}
         if self.schema.on_broken == "repair":
             # also where no row needs it: a column of texts has fewer digits, and one row that is
             # repaired would change all others
-            for check in self.checks:
+            for check in (*self.constants, *self.checks):
                 for name, numbers in check.repaired(values).items():
                     values = {**values, name: numbers}
                     columns[name] = self.ruled[name], numbers
         for change in self.changes:
             entered = change.enter(values)
             columns |= {column.name: (column, entered[column.name]) for column in change.made}
+        if self.size is not None:
+            people = count_rows(values[str(self.schema.person)])
+            columns[self.size.name] = self.size, people
         outside = [name for name in table.columns if name not in self.schema.names]
         made = {}
         for name in (*self.modelled.names, *outside):
@@ -153,16 +176,32 @@ class Coordinates:
 
     def left(self, numbers: Mapping[str, FloatArray]) -> tuple[dict[str, FloatArray], Flags]:
         """Drawn rows in the coordinates of the table, and which of them keep all rules."""
-        values = {name: numbers[name] for name in self.schema.names if name in numbers}
+        size = () if self.size is None else (self.size.name,)
+        values = {name: numbers[name] for name in (*self.schema.names, *size) if name in numbers}
         for change in self.changes:
             values |= change.leave(values, numbers)
+        return values, self._good(values)
+
+    def again(self, values: Values) -> tuple[dict[str, FloatArray], Flags]:
+        """Rows of the table of which some columns were changed, with what follows from these.
+
+        And which of them keep all rules.
+        """
+        found = dict(values)
+        for change in self.changes:
+            if not change.made:
+                found |= change.leave(found, {})
+        return found, self._good(found)
+
+    def _good(self, values: Values) -> Flags:
+        """Which rows keep all rules, with all derived values inside their bounds."""
         good = np.ones(len(next(iter(values.values()))), dtype=bool)
         derived = [name for change in self.changes for name in change.derived]
         for name in derived:
             gaps = np.isneginf(values[name])
             good &= np.isfinite(values[name]) | (gaps & self.schema[name].missing)
         safe = {name: np.where(good, values[name], MISSING) for name in derived}
-        return values, good & ~self._any_broken({**values, **safe})
+        return np.asarray(good & ~self._any_broken({**values, **safe}))
 
     def rejecting(self) -> Coordinates | None:
         """What of these looks at the rules that are kept by rejection; None without any.
@@ -215,6 +254,8 @@ class Coordinates:
         """How a rule is kept, in words."""
         if isinstance(check, LearnedCheck):
             return f"a table that was learned for {check.rule.share:.1%} of the budget"
+        if check in self.constants:
+            return "drawn once a person"
         return "change of coordinates" if check in self.kept else "rejection"
 
 
@@ -254,10 +295,19 @@ class _Finder:
         columns += [c for c in self.schema if c.name not in derived]
         place = {c.name: i for i, own in enumerate(self.schema) for c in made.get(own.name, (own,))}
         columns.sort(key=lambda column: place[column.name])
+        constants = constants_of(self.schema)
+        check_derived(constants, self.changes)
+        size = rows_each(self.schema, self.names)
+        columns += [] if size is None else [size]
         modelled = replace(
-            self.schema, columns=tuple(columns), rules=(), left_out=(), on_broken="refuse"
+            self.schema,
+            columns=tuple(replace(c, per=None) if c.per else c for c in columns),
+            rules=(),
+            left_out=(),
+            on_broken="refuse",
         )
-        return Coordinates(self.schema, modelled, self.checks, self._sorted(), self.kept)
+        changes = self._sorted()
+        return Coordinates(self.schema, modelled, self.checks, changes, self.kept, constants, size)
 
     def _check_domains(self) -> None:
         """Refuse a rule that no row of the declared domains can keep."""
@@ -302,8 +352,11 @@ class _Finder:
             raise SchemaError(f"columns derive each other in a cycle by {listed(rules)}")
 
     def _chain(self, check: OrderCheck) -> None:
-        """An order as a base and differences, as far as no other rule derives its columns."""
-        best: tuple[tuple[int, int, int], str, list[str]] | None = None
+        """An order as a base and differences, as far as no other rule derives its columns.
+
+        The base has the narrowest bounds: what is drawn for the others then seldom leaves theirs.
+        """
+        best: tuple[tuple[int, int, float, int], str, list[str]] | None = None
         for i, base in enumerate(check.rule.columns):
             before = self._ancestors(base)
             free = [
@@ -312,7 +365,9 @@ class _Finder:
                 if name != base and name not in self.by and name not in self.keep
             ]
             free = [name for name in free if name not in before]
-            merit = (len(free), int(not check.columns[base].missing), -i)
+            domain = check.columns[base].domain
+            low, high = domain.amounts(np.array(domain.number_range))
+            merit = (len(free), int(not check.columns[base].missing), low - high, -i)
             if free and (best is None or merit > best[0]):
                 best = merit, base, free
         if best is not None:

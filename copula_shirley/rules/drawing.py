@@ -70,6 +70,11 @@ def _check_kept(tried: int, ruled_out: int, got: int, n: int, lost: Mapping[str,
             f"{listed(worst)}. See that they agree with each other and with the bounds and "
             "categories of their columns; a larger epsilon may help, too"
         )
+    check_given_kept(tried, got, n)
+
+
+def check_given_kept(tried: int, got: int, n: int) -> None:
+    """Refuse to go on where next to no row fulfils the conditions."""
     if got < min(n, LEAST_GIVEN * tried):
         raise SettingError(
             f"given: fewer than {LEAST_GIVEN:.2%} of the rows that the model draws fulfil "

@@ -15,6 +15,7 @@ from copula_shirley.schema.categorical import Boolean, Categorical
 from copula_shirley.schema.dates import Datetime
 from copula_shirley.schema.duration import Duration
 from copula_shirley.schema.kind import Kind
+from copula_shirley.schema.left_out import PER
 from copula_shirley.schema.numeric import Continuous, Integer
 from copula_shirley.schema.values import LONGEST_REMARK, check_remark, is_number, plain, scalar
 
@@ -47,7 +48,8 @@ class Column:
     ``cells`` is the number of equal-width histogram cells, and ``special`` values have one of their
     own, such as 0 dollars. With ``scale="log"`` cells of numbers and durations begin at powers of
     two, as money needs them; zero has its own. ``format`` is that of dates stored as text, such as
-    ``"%Y-%m-%d"``; ISO 8601 without one. Values may be ``missing``.
+    ``"%Y-%m-%d"``; ISO 8601 without one. Values may be ``missing``. A column
+    that is the same in all rows of a person, such as her date of birth, is ``per="person"``.
 
     ``provenance`` says where kind and domain came from: documentation ("declared", with a
     ``source`` such as ``"codebook 2019, p. 4"``), the data ("drafted"), or with "private" the kind
@@ -74,6 +76,7 @@ class Column:
     scale: str | None = None
     format: str | None = None
     missing: bool = False
+    per: str | None = None
     provenance: str = "declared"
     source: str | None = None
     draft: str | None = None
@@ -93,6 +96,8 @@ class Column:
         for field in ("ordered", "missing"):
             if not isinstance(getattr(self, field), bool):
                 raise self.error(field, getattr(self, field), "must be true or false")
+        if self.per not in PER:
+            raise self.error("per", self.per, "must be person, or be left out")
         if self.cells is not None and (type(self.cells) is not int or self.cells <= 0):
             raise self.error("cells", self.cells, "must be a positive whole number")
         self._check_only_known_fields()
@@ -118,7 +123,7 @@ class Column:
 
     def _check_only_known_fields(self) -> None:
         """Refuse fields of other kinds and, in an open column, all that belongs to a domain."""
-        known = {"name", "kind", "missing", *REMARKS, *self.domain.fields}
+        known = {"name", "kind", "missing", "per", *REMARKS, *self.domain.fields}
         for field in dataclasses.fields(self):
             value, rule = getattr(self, field.name), ""
             if field.name not in known:

@@ -13,9 +13,11 @@ from copula_shirley.schema.values import LONGEST_REMARK
 SOURCE = {"type": "string", "minLength": 1, "maxLength": LONGEST_REMARK}
 DRAFT = {"type": "string", "description": "digest of drafted values; leave it as it is"}
 WHO_SAYS = {"enum": ["declared", "drafted"]}
+PER = {"const": "person", "description": "the same in all rows of a person"}
 #: Of every column, whatever its kind.
 SHARED: dict[str, Any] = {
     "missing": {"type": "boolean", "description": "values may be missing"},
+    "per": PER,
     "provenance": {
         "enum": list(PROVENANCES),
         "default": "declared",
@@ -112,12 +114,13 @@ LEFT_OUT: dict[str, Any] = {
     "pattern": {"type": "string", "pattern": "[{]n.*[}]", "description": 'such as "P-{n:07}"'},
     "fake": {"enum": list(FAKES), "description": "what Faker makes up"},
     "locale": {"type": "string", "pattern": LOCALE.pattern, "description": "such as de_DE"},
+    "per": PER,
 }
 #: Columns that no model learns from, among the others.
 BESIDE = {
     "drop": ("reason", "provenance"),
-    "id": ("reason", "provenance", "pattern"),
-    "fake": ("reason", "provenance", "fake", "locale"),
+    "id": ("reason", "provenance", "pattern", "per"),
+    "fake": ("reason", "provenance", "fake", "locale", "per"),
 }
 
 

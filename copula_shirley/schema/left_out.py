@@ -24,6 +24,8 @@ LOCALE = re.compile(r"[a-z]{2,3}_[A-Z]{2}")
 #: A text with the number of the row in it, perhaps filled with zeros.
 PATTERN = re.compile(r"(?P<before>[^{}]*)\{n(?::0(?P<width>[1-9]|1[0-9]))?\}(?P<behind>[^{}]*)")
 LONGEST_PATTERN = 100
+#: What a column may be drawn for, once: each row, or each person.
+PER = (None, "person")
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,9 @@ class LeftOut:
     The ``reason`` is for people; it is public, like the name. The synthetic table lacks the column
     (``replace="drop"``), has the numbers 1, 2, ... in its place ("id"), by a ``pattern`` such as
     ``"P-{n:07}"``, or what Faker makes up ("fake"): a ``fake`` such as ``"name"`` in a language
-    (``locale="de_DE"``). ``provenance`` tells who left it out: the curator ("declared"), or a draft
-    that looked at the rows ("drafted").
+    (``locale="de_DE"``); one for each row, or with ``per="person"`` one for all rows of a person.
+    ``provenance`` tells who left it out: the curator ("declared"), or a draft that looked at the
+    rows ("drafted").
 
     Examples
     --------
@@ -49,6 +52,7 @@ class LeftOut:
     pattern: str | None = None
     fake: str | None = None
     locale: str | None = None
+    per: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or not is_text(self.name):
@@ -61,6 +65,8 @@ class LeftOut:
         for field, goes_with in (("pattern", "id"), ("fake", "fake"), ("locale", "fake")):
             if getattr(self, field) is not None and self.replace != goes_with:
                 raise self._error(field, f"goes with {goes_with}, not with {self.replace}")
+        if self.per not in PER or (self.per and self.replace == "drop"):
+            raise self._error("per", "must be person, of an id or a fake, or be left out")
         if self.pattern is not None:
             good = isinstance(self.pattern, str) and len(self.pattern) <= LONGEST_PATTERN
             if not good or odd_character(self.pattern) or not PATTERN.fullmatch(self.pattern):

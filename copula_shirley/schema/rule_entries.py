@@ -32,8 +32,8 @@ KEYS: dict[str, type[Rule]] = {
     "forbidden": Allowed,
 }
 CONSTANT = (
-    "constant: that a column is the same in all rows of a person cannot be kept as a rule, since "
-    "synthetic rows are drawn one by one; leave it out, or synthesise a table with a row a person"
+    "constant: that a column is the same in all rows of a person is said where it is described: "
+    "birth_date: {kind: datetime, ..., per: person}, beside person: {column: ..., max_rows: ...}"
 )
 
 

@@ -91,9 +91,10 @@ class Schema:
         if self.person is not None:
             check_name("person column", self.person)
         outside = [left.name for left in self.left_out]
+        whose = [left.replace for left in self.left_out if left.name == self.person]
         for name, times in Counter((*self.names, *outside, self.person)).items():
-            if name == self.person and name in self.replaced and times == 2:
-                continue  # a synthetic row has an identifier of its own
+            if name == self.person and times == 2 and whose not in ([], ["drop"]):
+                continue  # what stands in its place names no person of the table
             if times > 1 and name in outside:
                 raise SchemaError(
                     f"left_out: column {name!r} must be named once in the schema: among the "
@@ -106,8 +107,23 @@ class Schema:
                 raise SchemaError(f"column {name!r} is described twice")
         self._check_cells()
         self._check_person()
+        self._check_per_person()
         self._check_file()
         check_rules(self.rules, self.on_broken, self.names)
+
+    def _check_per_person(self) -> None:
+        """Refuse columns per person where no column says whose row it is, or made-up names do."""
+        named = [*self.constants, *(left.name for left in self.left_out if left.per)]
+        if named and self.person is None:
+            raise SchemaError(
+                f"column {named[0]!r}: per (person) needs a column that says whose row it is; name "
+                "it, as in person: {column: patient, max_rows: 4}"
+            )
+        if named and self.replaced[str(self.person)].replace != "id":
+            raise SchemaError(
+                f"person column {self.person!r}: replace (fake) must be id, since column "
+                f"{named[0]!r} is per: person and two people might get the same made-up name"
+            )
 
     def _check_person(self) -> None:
         person, source = self.person, self.person_provenance
@@ -169,8 +185,30 @@ class Schema:
 
     @property
     def replaced(self) -> dict[str, LeftOut]:
-        """The left-out columns that stand in a synthetic table, too, by name."""
-        return {left.name: left for left in self.left_out if left.replace != "drop"}
+        """The columns that no model learns and that a synthetic table has, by name.
+
+        Where columns are the same in all rows of a person, one tells which rows are hers.
+        """
+        found = {left.name: left for left in self.left_out if left.replace != "drop"}
+        if self.person is not None and self.per_person:
+            found.setdefault(self.person, LeftOut(self.person, replace="id"))
+        return found
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """Names of the columns that are the same in all rows of a person."""
+        return tuple(column.name for column in self.columns if column.per)
+
+    @property
+    def once(self) -> set[str]:
+        """Names of the replaced columns of which a person has one value."""
+        one = {left.name for left in self.left_out if left.per}
+        return one | {str(self.person)} if self.per_person else one
+
+    @property
+    def per_person(self) -> bool:
+        """Whether synthetic rows are those of people with several rows."""
+        return bool(self.constants) or any(left.per for left in self.left_out)
 
     @property
     def ids(self) -> tuple[str, ...]:

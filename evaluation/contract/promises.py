@@ -66,8 +66,13 @@ def person_counted(subject: Subject) -> None:
     case = subject.people
     model = subject.fitted(0, case, again="people")
     ledger = subject.ledger(model)
-    if case.schema.person in subject.sample(model, 3).columns:
-        raise Broken("samples have the person column")
+    drawn = subject.sample(model, 200)
+    if str(case.schema.person) in drawn.columns:
+        if case.schema.person not in case.schema.replaced:
+            raise Broken("samples have the person column")
+        names = {name for name in case.table[case.schema.person] if isinstance(name, str)}
+        if names & set(drawn[case.schema.person]):
+            raise Broken("samples have names of people of the table")
     if not ledger.spends and not ledger.unprotected:
         raise NotApplicable("no row was used")
     if (ledger.unit, ledger.rows_per_unit) == ("person", case.schema.max_rows):

@@ -28,6 +28,7 @@ from copula_shirley.evaluation.metrics.coverage import coverage_of_coefficients,
 from copula_shirley.evaluation.metrics.detection import detection_auc, propensity_mse
 from copula_shirley.evaluation.metrics.learning import mcc, rmse
 from copula_shirley.evaluation.metrics.marginals import tvd
+from copula_shirley.evaluation.metrics.people import drift_per_person, rows_per_person
 from copula_shirley.evaluation.metrics.statistics import drift, ks, validity
 from copula_shirley.evaluation.result import Result
 from copula_shirley.evaluation.verdicts import Verdict
@@ -36,7 +37,7 @@ from copula_shirley.schema.schema import Schema
 from copula_shirley.settings import check_one_of
 
 Better = Literal["lower", "higher", "0.5", "none"]
-Needs = Literal["binary", "multiclass", "regression", "quasi_identifiers", "sensitive"]
+Needs = Literal["binary", "multiclass", "regression", "quasi_identifiers", "sensitive", "people"]
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,10 @@ METRICS: dict[str, Metric] = {
         coverage_of_coefficients, "higher", (0, 1), verdicts.coverage, ("regression",)
     ),
     "validity": Metric(validity, "higher", (0, 1), verdicts.validity),
+    "rows_per_person": Metric(
+        rows_per_person, "lower", (0, 1), verdicts.rows_per_person, ("people",)
+    ),
+    "rows_per_person_drift": Metric(drift_per_person, "lower", (0, 2), _columns, ("people",)),
     "k_anonymity": _described(
         k_anonymity, 1, inf, "rows in the smallest class of equal quasi-identifiers"
     ),
@@ -235,6 +240,8 @@ def chosen(
     for name, metric in found.items():
         for need in metric.lacks(c):
             what = f"the task {need}" if need in TASKS else f"columns for {need}"
+            if need == "people":
+                what = "a schema with columns per: person, and the person column in all tables"
             rule = f"needs {what}; name it or leave the metric out"
             raise SettingError(f"metric ({name!r}) {rule}")
     return found

@@ -15,6 +15,7 @@ from scipy.stats import rankdata
 from copula_shirley.evaluation.comparison import Comparison, Rows
 from copula_shirley.evaluation.result import Result, pair
 from copula_shirley.rules.checks import checks_of
+from copula_shirley.rules.constants import constants_of, count_rows
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
 
@@ -97,6 +98,15 @@ def validity(c: Comparison) -> Result:
     rows = c.synthetic
     columns = {name: float(1 - wrong.mean()) for name, wrong in rows.outside.items()}
     broken = {str(check.rule): check.judged(rows.numbers) for check in checks_of(c.schema)}
+    note, whose = {}, rows.whose
+    if c.schema.per_person and whose is None:
+        note["note"] = f"no column {c.schema.person!r}: rows of a person were not compared"
+    elif c.schema.per_person and whose is not None:
+        values = {**rows.numbers, str(c.schema.person): whose}
+        broken |= {str(check.rule): check.broken(values) for check in constants_of(c.schema)}
+        most = f"at most {c.schema.max_rows} rows of a {c.schema.person}"
+        broken[most] = count_rows(whose) > c.schema.max_rows
     rules = {rule: float(1 - wrong.mean()) for rule, wrong in broken.items()}
     whole = ~np.any([*rows.outside.values(), *broken.values()], axis=0)
-    return Result(float(whole.mean()), {"columns": columns} | ({"rules": rules} if rules else {}))
+    told = {"columns": columns} | ({"rules": rules} if rules else {})
+    return Result(float(whole.mean()), {**told, **note})
