@@ -197,13 +197,12 @@ def _people_notes(coordinates: Coordinates) -> list[str]:
     schema, size = coordinates.schema, coordinates.size
     if size is None:
         return []
-    same = (
-        f"{', '.join(schema.constants)}: drawn once a {schema.person}. " if schema.constants else ""
-    )
+    person = schema.person
+    same = f"{', '.join(schema.constants)}: drawn once a {person}. " if schema.constants else ""
     return [
-        f"{same}How many rows each {schema.person} has (1 to {schema.max_rows}) is one column more, "
+        f"{same}How many rows each {person} has (1 to {schema.max_rows}) is one column more, "
         f"{size.name!r}, measured like the {len(coordinates.modelled) - 1} others; rows of one "
-        f"{schema.person} have nothing else in common."
+        f"{person} have nothing else in common."
     ]
 
 
