@@ -36,6 +36,7 @@ from copula_shirley.rows.text_files import line_numbers
 from copula_shirley.rows.writing import formulas, write_table
 from copula_shirley.rules.drawing import check_given
 from copula_shirley.rules.suggesting import suggested
+from copula_shirley.schema.codebook import labels_note, with_labels
 from copula_shirley.schema.conditions import given_from_texts
 from copula_shirley.schema.draft import draft_notes, summary
 from copula_shirley.schema.file_format import PLAIN
@@ -120,11 +121,13 @@ def draft(
     force: bool = False,
     update: bool = False,
     suggest_rules: bool = False,
+    declare_labels: bool = False,
 ) -> tuple[str, list[str]]:
     """Draft a schema from a table as YAML, and note what to look at. It reads rows: it is private.
 
     A schema that is there already is kept; with ``update`` what was reviewed in it is, with
     ``force`` nothing. With ``suggest_rules`` rules that all rows keep are drafted, too.
+    ``declare_labels`` says that the file's value labels come from a codebook.
     """
     check_apart([file_of(data)], ("output", output))
     old = Schema.read(output) if update and output is not None else None
@@ -139,6 +142,8 @@ def draft(
             raise SettingError(f"drop ({name!r}) must be a column of the table")
     person = person or (old.person if old else None)
     schema = Schema.draft(table.drop(columns=list(drop)), person=person, file=found.file)
+    source = Path(str(data)).name
+    schema = with_labels(schema, table, found.codebook, source, declared=declare_labels)
     left = tuple(LeftOut(name, "dropped by whoever drafted the schema") for name in drop)
     schema = replace(schema, left_out=(*left, *schema.left_out))
     notes = draft_notes(table, schema)
@@ -149,6 +154,7 @@ def draft(
         reviewed_rules = tuple(r for r in schema.rules if r.provenance != "drafted")
         schema, how = suggested(table, replace(schema, rules=reviewed_rules))
         notes += how
+    notes += labels_note(schema, found.codebook, declared=declare_labels)
     head = summary(table, schema, found.odd)
     if output is not None:
         schema.write(output, head=head, longest_list=LONGEST_LIST)

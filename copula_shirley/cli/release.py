@@ -62,6 +62,14 @@ def draft(
     suggest_rules: Annotated[
         bool, option(DATA, "Look for rules between columns that all rows keep.", "--suggest-rules")
     ] = False,
+    declare_labels: Annotated[
+        bool,
+        option(
+            DATA,
+            "Value labels of Stata, SPSS or SAS are a codebook's, not made from the rows.",
+            "--declare-labels",
+        ),
+    ] = False,
     update: Annotated[
         bool, option(OUTPUT, "Keep what was reviewed in the schema that is there.", "--update")
     ] = False,
@@ -78,6 +86,7 @@ def draft(
         force=force,
         update=update,
         suggest_rules=suggest_rules,
+        declare_labels=declare_labels,
     )
     for text in notes:
         note(text)

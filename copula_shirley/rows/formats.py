@@ -10,10 +10,11 @@ from typing import Any
 import pandas as pd
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.rows import databases, excel, parquet, text_files
+from copula_shirley.rows import databases, excel, parquet, stats_files, text_files
 from copula_shirley.rows.cells import Cells, read_cells
 from copula_shirley.rows.databases import Query, is_address
 from copula_shirley.rows.packed import STANDARD, is_packed
+from copula_shirley.schema.codebook import Codebook
 from copula_shirley.schema.file_format import FileFormat
 from copula_shirley.schema.schema import Schema
 
@@ -24,7 +25,10 @@ Write = Callable[[Path, Iterable[pd.DataFrame], FileFormat], None]
 
 @dataclass(frozen=True)
 class Format:
-    """A format of tables; it is read as a whole, or as cells with types of their own."""
+    """A format of tables; it is read as a whole, or as cells with types of their own.
+
+    Drafts look at cells where there are any.
+    """
 
     name: str
     endings: tuple[str, ...]
@@ -34,6 +38,8 @@ class Format:
     write: Write | None = None
     #: Why a table of a schema with so many rows cannot be written; None if it can.
     check_written: Callable[[Schema, int], str | None] | None = None
+    #: What the file says of its columns, value labels and the like; None if it says nothing.
+    codebook: Callable[[Any, FileFormat], Codebook] | None = None
     #: Whether it is text with separators: all of ``FileFormat`` matters, and it may be packed.
     is_text: bool = False
 
@@ -57,6 +63,22 @@ FORMATS = (
         cells=excel.cells,
         write=excel.write,
         check_written=excel.check_written,
+    ),
+    Format(
+        "stata",
+        (".dta",),
+        stats_files.read,
+        stats_files.cells,
+        write=stats_files.write,
+        check_written=stats_files.check_written,
+        codebook=stats_files.codebook_of,
+    ),
+    Format(
+        "statistics",
+        (".sav", ".zsav", ".por", ".sas7bdat", ".xpt"),
+        stats_files.read,
+        stats_files.cells,
+        codebook=stats_files.codebook_of,
     ),
     Format("sqlite", (), cells=databases.cells),
     Format("postgresql", (), databases.read),

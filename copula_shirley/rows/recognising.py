@@ -26,6 +26,7 @@ from copula_shirley.rows.formats import Place, check_format
 from copula_shirley.rows.packed import STANDARD, opened
 from copula_shirley.rows.tables import whole
 from copula_shirley.rows.text_files import of_ending, read_texts, typed
+from copula_shirley.schema.codebook import NO_CODEBOOK, Codebook
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.identifiers import RARE
@@ -58,6 +59,7 @@ class Recognised:
     table: pd.DataFrame
     file: FileFormat
     odd: Mapping[str, list[str]] = field(default_factory=dict)
+    codebook: Codebook = NO_CODEBOOK
 
 
 def recognised(
@@ -72,7 +74,12 @@ def recognised(
         raise SchemaError(f"standard input {rule}")
     how = (declared or PLAIN).told(missing, sheet)
     found: Recognised = whole(path, lambda: _recognised(path, how, declared))
-    return found
+    tell = check_format(path).codebook
+    if tell is None:
+        return found
+    codebook: Codebook = whole(path, lambda: tell(path, how))
+    odd = {str(n): [*codebook.told(str(n)), *found.odd.get(str(n), [])] for n in found.table}
+    return replace(found, odd=odd, codebook=codebook)
 
 
 def _recognised(path: Any, how: FileFormat, declared: FileFormat | None) -> Recognised:
