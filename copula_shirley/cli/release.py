@@ -108,10 +108,13 @@ def plan(
     if json:
         print_json(planned.to_dict())
         return
+    screen.print(plain(f"Plan: {planned.budget}"), soft_wrap=True)
+    for text in planned.notes:
+        screen.print(plain(text), soft_wrap=True)
     stages = planned.stages
     lines = ([_figure(cell) for cell in line] for line in stages.itertuples(index=False))
-    print_table(planned.budget, stages.columns, lines)
-    for text in [*planned.notes, planned.effort]:
+    print_table("Details: what is asked, and its noise", stages.columns, lines)
+    for text in [planned.effort, *planned.advice]:
         screen.print(plain(text), soft_wrap=True)
 
 

@@ -29,7 +29,12 @@ PROVENANCES = {
     "drafted": "read off the rows, a fact about them that nothing protects",
     "measured": "read off noisy counts that the budget paid for",
 }
-MOODS = {"proved": "good", "proved, but not for release": "warn", "nothing proved": "bad"}
+MOODS = {
+    "proved": "good",
+    "proved, but weak": "warn",
+    "proved, but not for release": "warn",
+    "nothing proved": "bad",
+}
 #: Before and after the digest at the end of a page.
 DIGEST_START, DIGEST_END = "<!--sha256:", "-->\n"
 

@@ -19,6 +19,8 @@ RANDOMNESS = {
     "none": "no noise was drawn",
 }
 NOT_FOR_RELEASE = ("seeded", "float")
+#: Above this epsilon a promise is told with a caution: e^10 is 22,000.
+WEAK = 10.0
 #: Bounds are rounded up to so many decimals.
 DECIMALS = 6
 
@@ -93,7 +95,14 @@ def _verdict(ledger: Ledger) -> str:
     if ledger.proved is None:
         return "nothing proved"
     kind = randomness_of(ledger)
-    return "proved, but not for release" if kind in NOT_FOR_RELEASE else "proved"
+    if kind in NOT_FOR_RELEASE:
+        return "proved, but not for release"
+    return "proved, but weak" if is_weak(ledger.proved.epsilon) else "proved"
+
+
+def is_weak(epsilon: float) -> bool:
+    """Whether a promise of this epsilon, though it holds, says next to nothing."""
+    return epsilon > WEAK * (1 + 1e-9)
 
 
 def _headline(ledger: Ledger) -> str:
@@ -125,6 +134,14 @@ def _warnings(ledger: Ledger, name: str) -> list[str]:
         found.append(
             f"The claim is {claimed}, but the noisy answers alone cost {spent}: they are about the "
             "same rows, so their costs add up."
+        )
+    bounds, proved = meaning_of(ledger), ledger.proved
+    if proved is not None and bounds is not None and is_weak(proved.epsilon):
+        first = bounds[0]
+        found.append(
+            f"Epsilon {proved.epsilon:g} is above {WEAK:g}: the promise holds and says next to "
+            f"nothing. Whoever raises a false alarm about {100 * first.false_positives:g} of 100 "
+            f"people may find up to {percent(100 * first.most_true_positives)} of 100."
         )
     kind = randomness_of(ledger)
     if kind in NOT_FOR_RELEASE:

@@ -22,6 +22,7 @@ from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.learned_functions import learn_functions
 from copula_shirley.measure.queries import Query
 from copula_shirley.measure.transcript import Answer, run
+from copula_shirley.private_vine.advice import Case
 from copula_shirley.private_vine.coarse import ABSOLUTE
 from copula_shirley.private_vine.domain import SHARE, closed
 from copula_shirley.private_vine.intervals import HEAVY, Intervals
@@ -57,7 +58,9 @@ class Plan:
         alone would bring to a table (total variation distance, before anything is smoothed).
     budget : str
     notes : list of str
-        What one should know, in words.
+        What it means for a person and for the table, and what one should know, in words.
+    advice : list of str
+        How to choose epsilon, max_rows and bounds.
     seconds, megabytes : float
         Of the fit, roughly.
     """
@@ -67,16 +70,20 @@ class Plan:
     notes: list[str]
     seconds: float
     megabytes: float
+    advice: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        lines = [f"PLAN: {self.budget}", self.stages.to_string(index=False), *self.notes]
-        return "\n".join([*lines, self.effort])
+        lines = [f"PLAN: {self.budget}", *self.notes, self.stages.to_string(index=False)]
+        return "\n".join([*lines, self.effort, *self.advice])
 
     def _repr_html_(self) -> str:
         """In notebooks: the stages as a table, and what one should know."""
-        texts = "".join(f"<p>{escape(text)}</p>" for text in [*self.notes, self.effort])
+        before, after = (
+            "".join(f"<p>{escape(text)}</p>" for text in texts)
+            for texts in (self.notes, [self.effort, *self.advice])
+        )
         stages = self.stages.to_html(index=False, na_rep="")
-        return f"<p>Plan: {escape(self.budget)}</p>{stages}{texts}"
+        return f"<p>Plan: {escape(self.budget)}</p>{before}{stages}{after}"
 
     @property
     def effort(self) -> str:
@@ -88,6 +95,7 @@ class Plan:
             "budget": self.budget,
             "stages": stages.to_dict("records"),
             "notes": self.notes,
+            "advice": self.advice,
             "seconds": self.seconds,
             "megabytes": self.megabytes,
         }
@@ -117,11 +125,13 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
     budget = f"{ledger.budget or 'no noise'}; {dict(ledger.summary())['neighbours']}; {n:,} rows"
     megabytes = BYTES * n * columns / 2**20 + 150
     expected = Expected(problem, n)
+    case = Case(model, coordinates, n)
     notes = [
+        *case.plainly(),
         *_notes(stages, coordinates, expected),
         *_wide_notes(stages, coordinates, n),
     ]
-    return Plan(stages, budget, notes, seconds, megabytes)
+    return Plan(stages, budget, notes, seconds, megabytes, [*case.advice()])
 
 
 @dataclass
@@ -184,8 +194,8 @@ def _wide_notes(stages: pd.DataFrame, coordinates: Coordinates, n: int) -> list[
         notes.append(
             f"Large values of {', '.join(octaves)} will be seen dimly: what fewer than about "
             f"{hidden:,.0f} of {n:,} rows ({min(hidden / n, 1):.1%}) have, from one power of two "
-            "to the next, cannot be told from noise. A lower maximum, a larger epsilon, fewer "
-            "columns or more rows help."
+            "to the next, cannot be told from noise. A larger epsilon, fewer columns or "
+            "more rows help."
         )
     return notes + [
         f"{text}." for text in notes_on_scales(coordinates.schema, "A histogram method")

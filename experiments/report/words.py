@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from copula_shirley.evaluation.report.words import Measure
 from copula_shirley.experiments.run.store import Row
+from copula_shirley.privacy.card_words import is_weak
 
 #: How a claim stands to its proof: the sign before what is proved, and both in words.
 MARKS = {
     "kept": ("✓", "Claims {claimed} and proves it"),
+    "weak": ("!", "Claims {claimed} and proves it; above epsilon 10 that says next to nothing"),
     "broken": ("✗", "Claims {claimed} and proves nothing"),
     "unknown": ("?", "Claims {claimed}; we know of no proof"),
     "other": ("≠", "Claims {claimed}; what is proved is {proved}"),
@@ -66,7 +69,8 @@ class Promise:
         if self.proved == "not known":
             return "unknown"
         if self.claimed == self.proved:
-            return "none" if self.proved == "nothing" else "kept"
+            kept = "weak" if self.is_weak else "kept"
+            return "none" if self.proved == "nothing" else kept
         if self.proved == "nothing":
             return "broken"
         return "more" if self.claimed == "nothing" else "other"
@@ -74,7 +78,13 @@ class Promise:
     @property
     def holds(self) -> bool:
         """Whether what is claimed, or more, is proved."""
-        return self.mark in ("kept", "more")
+        return self.mark in ("kept", "weak", "more")
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the epsilon that is proved is so large that nobody is protected much."""
+        found = re.match(r"epsilon ([\d.e+-]+)", self.proved)
+        return found is not None and is_weak(float(found[1]))
 
     @property
     def sign(self) -> str:

@@ -24,7 +24,7 @@ from copula_shirley.experiments.cli.display import print_leaderboard
 from copula_shirley.experiments.report import charts, render, write_report
 from copula_shirley.experiments.report.lines import Line, leaderboard, lines_of, rank_lines
 from copula_shirley.experiments.report.sections import grouped_spends
-from copula_shirley.experiments.report.words import measures_of
+from copula_shirley.experiments.report.words import Promise, measures_of
 from copula_shirley.files.model_file import ArtefactError
 
 VOID = {"meta", "link", "br", "wbr", "input", "hr"}
@@ -349,3 +349,9 @@ def test_a_printed_leaderboard_is_not_cut_where_the_terminal_is_narrow() -> None
     assert "fit s" in file.getvalue() and "…" not in file.getvalue()
     # Once wrong: "attack", which in the report is another metric
     assert "attack, all" in file.getvalue()
+
+
+def test_a_claim_above_epsilon_ten_gets_no_tick() -> None:
+    for said, sign in (("epsilon 10", "✓"), ("epsilon 12, delta 1e-09", "!"), ("epsilon 100", "!")):
+        promise = Promise(said, said)
+        assert promise.sign == sign and promise.holds

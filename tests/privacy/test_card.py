@@ -105,6 +105,16 @@ def test_what_is_wrong_is_said_loudly() -> None:
     assert fitted("dp-histogram").card()["randomness"] == "secure"
 
 
+def test_an_epsilon_above_ten_gets_no_tick() -> None:
+    for epsilon, weak in ((10.0, False), (10.5, True), (50.0, True)):
+        card = fitted("private-vine", epsilon=epsilon).card()
+        page, said = card.to_html(), " ".join(card["words"]["warnings"])
+        assert (card["words"]["verdict"] == "proved, but weak") == weak
+        assert ("✓" in page) != weak and ("Next to no protection" in page) == weak
+        assert (f"Epsilon {epsilon:g} is above 10" in said) == weak
+        assert "Not for release" not in page and card.contradictions() == []
+
+
 def test_drafted_and_measured_domains_are_told() -> None:
     table = rows()
     drafted = find_generator("dp-histogram")(1.0).fit(table).card()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -55,3 +57,25 @@ def test_hopeless_noise_is_said_in_words(people_schema: Schema) -> None:
 def test_wrong_settings(people_schema: Schema, n: int, settings: dict, said: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(SettingError, match=said):
         plan(people_schema, n, **settings)
+
+
+def test_a_plan_ends_with_how_to_choose(people_schema: Schema) -> None:
+    columns = (*people_schema.columns, Column("pay", "integer", minimum=0, maximum=10**6))
+    wards = Column("ward", "categorical", categories=tuple(map(str, range(200))))
+    schema = Schema((*columns, wards), person="who", max_rows=12)
+    planned = plan(schema, 30_000, 1.0)
+    assert "For a person with up to 12 rows" in planned.notes[0]
+    assert "finds at most 7.2 of 100" in planned.notes[0]  # as README and card have it
+    epsilon, max_rows, wards_said, bounds = planned.advice
+    assert epsilon.startswith("Epsilon 2 in place of 1 protects less")
+    before, after = (float(x) for x in re.findall(r"from ([\d.]+) to ([\d.]+) rows", epsilon)[0])
+    assert after == pytest.approx(before / 2, rel=0.06)  # GDP: a little less than half
+    assert before == pytest.approx(
+        planned.stages.set_index("stage").loc["tree 1", "noise"], rel=0.2
+    )
+    assert "max_rows 4 in place of 12 would divide the noise by 3;" in max_rows
+    assert "20 categories of 'ward' in place of 200" in wards_said and "'pay'" in bounds
+    assert str(planned).endswith(bounds) and planned.to_dict()["advice"] == planned.advice
+    plenty = plan(people_schema, 10**7, 1.0).advice[0]
+    assert plenty.startswith("Epsilon 0.5 in place of 1 would do, too")
+    assert plan(people_schema, 1000, None).advice == []
