@@ -18,6 +18,7 @@ import pandas as pd
 
 from copula_shirley.errors import PoorTableWarning, PrivacyWarning, SettingError
 from copula_shirley.files.atomic import atomic_path
+from copula_shirley.files.texts import one_line
 from copula_shirley.fitted import Progress, RandomState, silent
 from copula_shirley.generator import Generator, load
 from copula_shirley.outlook import ABOUT_ROWS
@@ -44,6 +45,7 @@ from copula_shirley.schema.frames import as_frame, like
 from copula_shirley.schema.left_out import LeftOut
 from copula_shirley.schema.schema import Schema
 from copula_shirley.schema.schema_files import LONGEST_LIST
+from copula_shirley.schema.standards import converted
 from copula_shirley.schema.updating import updated
 
 verify = verify_file
@@ -175,6 +177,38 @@ def check(
     if check_format(data).is_text and (file := file_of(data)) is not None:
         lines = line_numbers(file, declared.file)
     return findings(table, declared, lines)
+
+
+def convert(
+    source: Path,
+    output: Path | None = None,
+    *,
+    to: str = "table-schema",
+    data: str | None = None,
+    known_from: str | None = None,
+    resource: str | None = None,
+    force: bool = False,
+) -> tuple[str, list[str]]:
+    """Write a schema as a standard has it, or the schema of a Table Schema; what, and notes.
+
+    What a file of a standard says counts as declared if one says where it is ``known_from``, else
+    as drafted. ``data`` is the published table that is described: a path beside it, or a URL.
+    """
+    check_apart([source], ("output", output))
+    if output is not None and output.exists() and not force:
+        raise SettingError(f"output ({str(output)!r}) exists; --force replaces it")
+    notes: list[str] = []
+    found = converted(source, to, data, known_from, resource, notes.append)
+    if isinstance(found, Schema):
+        head = f"# From {one_line(source.name)}"
+        head += ", which does not say where it is known from.\n" if found.drafted else ".\n"
+        if output is not None:
+            found.write(output, head=head, longest_list=LONGEST_LIST)
+        return head + found.to_yaml(), notes
+    if output is not None:
+        with atomic_path(output) as partial:
+            partial.write_text(found, encoding="utf-8")
+    return found, notes
 
 
 def plan(schema: Path | Schema, rows: int, generator: Generator) -> Any:

@@ -27,6 +27,7 @@ EXTRAS = {
 PANELS = {
     "Release": {
         "draft": ("cli.release:draft", "Draft a schema from a table, for review."),
+        "convert": ("cli.converting:convert", "A schema as other standards have it, and back."),
         "check": ("cli.checking:check", "Show what of a table breaks its schema, and where."),
         "plan": ("cli.release:plan", "Show what a fit will measure and cost."),
         "fit": ("cli.release:fit", "Fit a generator to a table and save it."),

@@ -127,7 +127,7 @@ class Duration(Timed):
         return known, f"{self.what}, in quotes where it has colons, within {FARTHEST:,} days"
 
     def normalise(self) -> dict[str, Any]:
-        if self.column.format is not None and self.column.format not in FORMATS:
+        if self.column.format is not None and self.column.format not in [*FORMATS]:
             rule = f"must be one of {', '.join(FORMATS)}"
             raise self.column.error("format", self.column.format, rule)
         return super().normalise()

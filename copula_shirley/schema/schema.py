@@ -34,6 +34,8 @@ from copula_shirley.schema.people import people_of
 from copula_shirley.schema.rule_entries import rules_from, with_tables
 from copula_shirley.schema.rules import Rule, check_rules
 from copula_shirley.schema.schema_files import as_yaml, folded, unfolded
+from copula_shirley.schema.table_schema import to_table_schema
+from copula_shirley.schema.table_schema_reading import from_descriptor
 from copula_shirley.schema.values import check_remark
 
 __all__ = ["Column", "LeftOut", "OnUnknown", "Schema", "admitted"]
@@ -361,6 +363,37 @@ class Schema:
         """
         columns = (Column(name, kind, provenance="private") for name, kind in kinds.items())
         return cls(tuple(columns), person, max_rows)
+
+    # -- standards: see ``table_schema`` ----------------------------------------------
+
+    def to_table_schema(self) -> dict[str, Any]:
+        """The schema as a Table Schema of Frictionless, from which it can be read back whole.
+
+        Examples
+        --------
+        >>> schema = Schema((Column("age", "integer", minimum=0, maximum=120),))
+        >>> schema.to_table_schema()["fields"][0]["constraints"]
+        {'required': True, 'minimum': 0, 'maximum': 120}
+        >>> Schema.from_table_schema(schema.to_table_schema()) == schema
+        True
+        """
+        return to_table_schema(self)
+
+    @classmethod
+    def from_table_schema(
+        cls, descriptor: Any, *, source: str | None = None, resource: str | None = None
+    ) -> Schema:
+        """The schema of a Table Schema, or of a data package, as JSON gives it.
+
+        With a ``source``, such as ``"codebook 2019"``, what it says is declared; else it is drafted
+        and proves nothing. ``resource`` names the table of a package of several. What it says and
+        a schema cannot keep is told in a ``UserWarning``.
+        """
+        notes: list[str] = []
+        entry = from_descriptor(descriptor, source, resource, notes.append)
+        if notes:
+            warnings.warn(f"table schema: {'; '.join(notes)}", UserWarning, stacklevel=2)
+        return cls.from_dict(entry)
 
     # -- files and pictures -------------------------------------------------------
 

@@ -221,6 +221,7 @@ NEEDED = {
     "inspect": "model.shirley",
     "plan": "schema.yaml -n 10",
     "evaluate": "data.csv",
+    "convert": "schema.yaml",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import runpy
 from collections.abc import Callable
@@ -509,6 +510,7 @@ def test_yaml_round_trip(data: st.DataObject) -> None:
         assert type(after.other) is type(before.other)
         assert type(after.minimum) is type(before.minimum)
     assert yaml.safe_load(schema.to_yaml()) == schema.to_dict()  # plain YAML for everyone
+    assert Schema.from_table_schema(json.loads(json.dumps(schema.to_table_schema()))) == schema
 
 
 @given(st.text(max_size=60))
