@@ -110,7 +110,7 @@ class Measures:
         """What ``judge`` and ``judge_tables`` take."""
         own = {name: getattr(self, name) for name in ("profile", "reference", "threads")}
         return {
-            "tasks": _tasks(self.task or []),
+            "tasks": tasks_of(self.task or []),
             "random_state": self.seed,
             "metrics": self.metric,
             "quasi_identifiers": _names(self.quasi_identifiers),
@@ -238,7 +238,8 @@ def _tell(judged: Judged, places: Places) -> None:
             messages.print(f"{what} to {plain(path)}", soft_wrap=True)
 
 
-def _tasks(texts: list[str]) -> dict[str, str]:
+def tasks_of(texts: list[str]) -> dict[str, str]:
+    """The target of each task, from ``--task name=column``."""
     tasks: dict[str, str] = {}
     for text in texts:
         name, column = assignment("--task", text)

@@ -108,7 +108,7 @@ class Comparison:
         """Check everything at the door, before any time is spent."""
         if not isinstance(schema, Schema):
             raise SettingError(f"schema ({type(schema).__name__}) must be a Schema")
-        tasks = _checked_tasks(tasks or {}, schema)
+        tasks = check_tasks(tasks or {}, schema)
         for role, names in (("quasi_identifiers", quasi_identifiers), ("sensitive", sensitive)):
             _check_names(role, names, schema)
         for name in sensitive:
@@ -222,7 +222,8 @@ def with_nan(numbers: FloatArray) -> FloatArray:
     return np.where(np.isneginf(numbers), np.nan, numbers)
 
 
-def _checked_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
+def check_tasks(tasks: Mapping[str, str], schema: Schema) -> dict[str, str]:
+    """Tasks whose columns can be predicted so, or one error."""
     if not isinstance(tasks, Mapping):
         raise SettingError(f"tasks ({tasks!r}) must map {', '.join(TASKS)} to columns")
     for task, target in tasks.items():

@@ -28,6 +28,7 @@ from copula_shirley.errors import SettingError, ShirleyError
 from copula_shirley.evaluation.comparison import TASKS, Profile
 from copula_shirley.evaluation.metrics.registry import known_metrics
 from copula_shirley.experiments.datasets import list_datasets
+from copula_shirley.experiments.own_tables import OwnTable
 from copula_shirley.files.atomic import read_text
 from copula_shirley.files.strict_yaml import LARGEST_YAML, load_yaml
 from copula_shirley.files.texts import shown
@@ -72,7 +73,7 @@ class Run:
     stand for the data set's targets; ``variant`` says in words which of the varied settings these
     are. Without ``epsilon`` there is no noise. ``rows`` are chosen once for all generators.
     ``profile`` is the size of the classifiers that score. ``keep_table`` keeps the synthetic table
-    beside the figures.
+    beside the figures. ``own`` says where a table lies that is no data set of ours.
     """
 
     dataset: str
@@ -90,22 +91,30 @@ class Run:
     profile: Profile = "light"
     threads: int = 1
     keep_table: bool = False
+    own: OwnTable | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as in a result file."""
-        return {**asdict(self), "settings": dict(self.settings), "metrics": list(self.metrics)}
+        found = {**asdict(self), "settings": dict(self.settings), "metrics": list(self.metrics)}
+        if self.own is None:
+            del found["own"]
+        return found
 
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> Run:
         """Take back what ``to_dict`` gave."""
         values = {field.name: entry[field.name] for field in fields(cls) if field.name in entry}
         values |= {"settings": frozen(entry["settings"]), "metrics": tuple(entry["metrics"])}
+        if own := entry.get("own"):
+            values["own"] = OwnTable(**{**own, "missing": tuple(own["missing"])})
         return cls(**values)
 
     @cached_property
     def id(self) -> str:
         """A name that follows from the spec: readable, then a hash of all of it."""
-        text = json.dumps(self.to_dict(), sort_keys=True)
+        # a table of one's own is named after its content: where it lies does not matter
+        spec = {name: value for name, value in self.to_dict().items() if name != "own"}
+        text = json.dumps(spec, sort_keys=True)
         words = (self.dataset, self.generator, self.variant, f"e{epsilon_text(self.epsilon)}")
         where = "-".join([*filter(None, words), f"f{self.fold}", f"s{self.seed}"])
         readable = re.sub(r"[^a-z0-9.]+", "-", where.lower())[:80].strip("-.")
@@ -228,6 +237,8 @@ class Grid:
     keep_table: bool = False
     minutes: _Positive = 60.0
     gigabytes: _Positive = 8.0
+    #: Tables of one's own, by the names that ``datasets`` may use.
+    tables: dict[str, OwnTable] = field(default_factory=dict)
 
     @classmethod
     def read(cls, config: str | Path, size: Size = "full") -> Grid:
@@ -267,7 +278,7 @@ class Grid:
         entries = self.generators.values()
         sets = [*self.datasets, *(name for entry in entries for name in entry.datasets or ())]
         for key, values, known in (
-            ("datasets", sets, list_datasets()),
+            ("datasets", sets, [*list_datasets(), *self.tables]),
             ("metrics", self.metrics, known_metrics()),
         ):
             for value in values:
@@ -299,14 +310,27 @@ class Grid:
         A generator without epsilon of its own, such as ``real``, stands once: its entry says
         ``epsilons: [off]``.
         """
-        names = ("folds", "rows", "unit", "metrics", "profile", "threads", "keep_table")
-        shared = {name: getattr(self, name) for name in names}
+        alike = ("folds", "rows", "unit", "metrics", "profile", "threads", "keep_table")
+        shared = {name: getattr(self, name) for name in alike}
         folds = range(self.folds) if self.only_folds is None else self.only_folds
         axes = product(
             self.seeds, folds, self.datasets, self._all_epsilons(), self.generators.items()
         )
+        places = {dataset: self.tables.get(dataset) for dataset in self.datasets}
+        names = {label: own.name if own else label for label, own in places.items()}
         found = [
-            Run(dataset, label, entry.use, settings, variant, epsilon, fold, seed=seed, **shared)
+            Run(
+                names[dataset],
+                label,
+                entry.use,
+                settings,
+                variant,
+                epsilon,
+                fold,
+                seed=seed,
+                own=places[dataset],
+                **shared,
+            )
             for seed, fold, dataset, epsilon, (label, entry) in axes
             if epsilon in (entry.epsilons or self.epsilons)
             and dataset in (entry.datasets or self.datasets)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,25 +13,60 @@ from copula_shirley.cli.options import (
     DATA,
     METHOD,
     PRIVACY,
+    Missing,
+    OnUnknown,
     epsilon_of,
     option,
     settings_of,
     takes,
 )
-from copula_shirley.cli.terminal import screen
+from copula_shirley.cli.terminal import messages, note, plain, screen
 from copula_shirley.errors import SettingError
+from copula_shirley.evaluation.cli import tasks_of
+from copula_shirley.evaluation.comparison import check_tasks
+from copula_shirley.evaluation.judging import EXACT, sensible_tasks
 from copula_shirley.experiments.cli.display import print_leaderboard
 from copula_shirley.experiments.cli.experiments import Maker, Report, Results, store_of
+from copula_shirley.experiments.own_tables import OwnTable
 from copula_shirley.experiments.peers import known_peers
 from copula_shirley.experiments.run.candidates import find_candidate
 from copula_shirley.experiments.specs import GRIDS, Grid, Unit
 from copula_shirley.files.strict_yaml import load_yaml
 
 
-@takes(Maker, Report)
+def own_table(
+    data: Annotated[
+        Path | None, option(DATA, "A table of yours, in place of a data set.", dir_okay=False)
+    ] = None,
+    schema: Annotated[Path | None, option(DATA, "Its declared domain (YAML).")] = None,
+    task: Annotated[
+        list[str] | None,
+        option(METHOD, "Of your table: binary=COLUMN and the like; repeatable."),
+    ] = None,
+    missing: Missing = None,
+    on_unknown: OnUnknown = None,
+) -> OwnTable | None:
+    """The table that the options name; what is wrong with it shows before anything runs."""
+    given = {"schema": schema, "task": task, "missing": missing, "on_unknown": on_unknown}
+    if data is None:
+        for name, value in given.items():
+            if value:
+                raise SettingError(f"--{name.replace('_', '-')} ({value}) goes with --data")
+        return None
+    if schema is None:
+        raise SettingError("--schema (not given) must name the declared domain of --data")
+    places = str(data.resolve()), str(schema.resolve())
+    own = OwnTable(*places, tasks_of(task or []), tuple(missing or ()), on_unknown or "refuse")
+    dataset = own.load()
+    check_tasks(own.tasks, dataset.schema)
+    return own if task else replace(own, tasks=sensible_tasks(dataset.table, dataset.schema))
+
+
+@takes(Maker, Report, own_table)
 def benchmark(
     maker: Maker,
     to: Report,
+    own: OwnTable | None,
     generators: Annotated[
         list[str] | None,
         typer.Argument(help="mypackage.mymodule:MyGenerator, an adapter.py, or a known name."),
@@ -53,12 +89,14 @@ def benchmark(
     gigabytes: Annotated[float, option(METHOD, "Memory limit of a run.")] = 8.0,
     results: Results = None,
 ) -> None:
-    """Score your generator beside ours: anything with fit(table) and sample(n)."""
-    if not generators and not peers:
-        raise SettingError("generators must name at least one, or --peers")
+    """Score your generator beside ours, or ours on your table: for who may see its rows."""
+    if not generators and not peers and own is None:
+        raise SettingError("generators must name at least one, or --peers, or --data a table")
+    if own is not None and dataset:
+        raise SettingError(f"--dataset ({dataset[0]!r}) must be left out: --data is given")
     if first is not None and first > folds:
         raise SettingError(f"--first ({first}) must be at most the number of folds ({folds})")
-    to.check()
+    to.check(*([Path(own.data), Path(own.schema)] if own else []))
     sys.path.insert(0, str(Path.cwd()))  # where the user's module is
     entry = load_yaml((GRIDS / "benchmark.yaml").read_text(encoding="utf-8"))
     ours, entries = entry["generators"], dict[str, Any]()
@@ -83,11 +121,17 @@ def benchmark(
     }
     if dataset:
         entry["datasets"] = dataset
+    if own is not None:
+        entry |= {"tables": {"own": asdict(own)}, "datasets": ["own"]}
+        names = ", ".join(f"{name}={column}" for name, column in own.tasks.items())
+        messages.print(f"Tasks: {plain(names) or 'none'}; --task names others", soft_wrap=True)
     grid = Grid.from_dict(entry, "benchmark")
     store = store_of(grid, results)
     found = maker.make(grid, store)
     print_leaderboard(found, screen)
     to.write(found, grid.title)
+    if own is not None:
+        note(f"figures and results are not private: {EXACT[:1].lower()}{EXACT[1:]}")
     maker.conclude(grid.runs(), found, store)
 
 

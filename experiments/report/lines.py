@@ -244,8 +244,9 @@ def loss(value: float, better: str) -> float:
 def rank_lines(lines: Sequence[Line], measures: Mapping[str, Measure]) -> None:
     """Rank the lines of each data set, epsilon and standing, metric by metric.
 
-    References are not ranked, nor are metrics without a direction. Equal values share the mean
-    of their ranks. The best of a column is marked unless all are equally good.
+    References are not ranked, nor are metrics without a direction, nor who stands alone. Equal
+    values share the mean of their ranks. The best of a column is marked unless all are equally
+    good.
     """
     groups: dict[Any, list[Line]] = {}
     for line in lines:
@@ -254,7 +255,7 @@ def rank_lines(lines: Sequence[Line], measures: Mapping[str, Measure]) -> None:
             groups.setdefault(key, []).append(line)
     for (*_, metric), some in groups.items():
         measure = measures[metric]
-        if measure.better == "none":
+        if measure.better == "none" or len(some) < 2:  # who is alone has no rank
             continue
         losses = [loss(line.figures[metric].mean, measure.better) for line in some]
         for line, rank, value in zip(some, rankdata(losses), losses, strict=True):

@@ -89,7 +89,7 @@ def heading(run: Run, provenance: Mapping[str, Any]) -> Row:
 
 def _execute(run: Run) -> tuple[Row, pd.DataFrame]:
     try:
-        dataset = load_dataset(run.dataset)
+        dataset = load_dataset(run.dataset) if run.own is None else run.own.load(run.dataset)
     except DatasetError as error:
         raise Skip(f"the data set is not here: {error}") from None
     fold = fold_of(dataset, run)
