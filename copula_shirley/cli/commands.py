@@ -26,6 +26,7 @@ EXTRAS = {
 #: The commands of each panel of the help, with their places and words.
 PANELS = {
     "Release": {
+        "demo": ("cli.demo:demo", "Show every step on a small made table."),
         "draft": ("cli.release:draft", "Draft a schema from a table, for review."),
         "convert": ("cli.converting:convert", "A schema as other standards have it, and back."),
         "check": ("cli.checking:check", "Show what of a table breaks its schema, and where."),
