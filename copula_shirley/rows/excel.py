@@ -191,19 +191,26 @@ def finer_than_milliseconds(column: Column) -> bool:
 def write(path: Path, chunks: Iterable[pd.DataFrame], how: FileFormat) -> None:
     """Write chunks of one table as a sheet; every text is written as a text, never as a formula."""
     xlsxwriter: Any = needed("xlsxwriter", "excel", f"{path.name!r}")
+    try:
+        with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as book:
+            book.set_properties({"created": MADE})
+            formats = [book.add_format({"num_format": text}) for text in DATES]
+            _fill(book.add_worksheet(how.sheet), chunks, formats)
+    except xlsxwriter.exceptions.FileCreateError as error:
+        raise error.args[0] from None  # what the system said
+
+
+def _fill(sheet: Any, chunks: Iterable[pd.DataFrame], formats: list[Any]) -> None:
+    """Write the names of columns, and the rows below."""
     row = 0
-    with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as book:
-        book.set_properties({"created": MADE})
-        sheet = book.add_worksheet(how.sheet)
-        formats = [book.add_format({"num_format": text}) for text in DATES]
-        for chunk in chunks:
-            if row == 0:
-                for place, name in enumerate(chunk.columns):
-                    sheet.write_string(0, place, name)
-            for values in zip(*(chunk[name] for name in chunk.columns), strict=True):
-                row += 1
-                for place, value in enumerate(values):
-                    _put(sheet, row, place, value, formats)
+    for chunk in chunks:
+        if row == 0:
+            for place, name in enumerate(chunk.columns):
+                sheet.write_string(0, place, name)
+        for values in zip(*(chunk[name] for name in chunk.columns), strict=True):
+            row += 1
+            for place, value in enumerate(values):
+                _put(sheet, row, place, value, formats)
 
 
 def _put(sheet: Any, row: int, place: int, value: Any, formats: list[Any]) -> None:

@@ -59,11 +59,12 @@ FORMATS = (
     Format("parquet", (".parquet", ".pq"), parquet.read, write=parquet.write),
     Format(
         "excel",
-        (".xlsx", ".xlsm"),
+        (".xlsx",),
         cells=excel.cells,
         write=excel.write,
         check_written=excel.check_written,
     ),
+    Format("excel with macros", (".xlsm",), cells=excel.cells),
     Format(
         "stata",
         (".dta",),

@@ -241,6 +241,82 @@ def test_a_small_workbook_that_says_a_lot_is_refused(
     assert megabytes < 64
 
 
+def sheet_of(*rows: Sequence[Any], name: str = "S") -> Callable[[Path], object]:
+    return lambda path: workbook(path, (name, rows))
+
+
+def merged(path: Path) -> None:
+    """Names of two columns under one that spans both."""
+    with xlsxwriter.Workbook(str(path)) as book:
+        sheet = book.add_worksheet()
+        sheet.merge_range("A1:B1", "stay")
+        for i, row in enumerate((["from", "to"], [1, 2]), 1):
+            sheet.write_row(i, 0, row)
+
+
+def cut(path: Path, share: float) -> None:
+    workbook(path, ("S", [HEAD, *ROWS]))
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+
+
+SECRET = "quarry4711"
+OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + SECRET.encode() * 99
+#: What makes a workbook, what is told of the sheet, and what is said.
+WRONG: dict[str, tuple[Callable[[Path], object], str | None, str]] = {
+    "no such sheet": (sheet_of(["a"], [1]), "T", "has no sheet 'T'; it has 'S'"),
+    "an odd sheet": (
+        sheet_of(["a"], [1]),
+        "a/b",
+        "file: sheet ('a/b') must be a name of a",
+    ),
+    "an empty sheet": (sheet_of(), None, "sheet 'S' is empty"),
+    "merged names": (merged, None, "column 2 has no name; above the rows must stand one line"),
+    "no name": (sheet_of(["a", None, "c"], [SECRET, 2, 3]), None, "column 2 has no name"),
+    "a name of spaces": (sheet_of(["a", " "], [1, 2]), None, "column 2 has no name"),
+    "a note beside": (sheet_of(["a"], [1, SECRET]), None, "column 2 has no name"),
+    "twice": (sheet_of(["a", "b", " a"], [1, 2, 3]), None, "column 'a' stands twice"),
+    "empty": (lambda path: path.write_bytes(b""), None, "not a readable workbook: BadZipFile"),
+    "text": (lambda path: path.write_text(SECRET * 9), None, "not a readable workbook: BadZipFile"),
+    "half": (lambda path: cut(path, 0.5), None, "not a readable workbook: BadZipFile"),
+    "nearly all": (lambda path: cut(path, 0.99), None, "not a readable workbook: BadZipFile"),
+    "a password": (lambda path: path.write_bytes(OLD), None, "has a password or is in the format"),
+    "another archive": (
+        lambda path: zipfile.ZipFile(path, "w").writestr("a.csv", SECRET),
+        None,
+        "not a readable workbook",
+    ),
+    "a folder": (lambda path: path.mkdir(), None, "it is a folder"),
+    "absent": (str, None, "does not exist"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_wrong_workbook_is_one_error(name: str, declared: bool, tmp_path: Path) -> None:
+    make, sheet, said = WRONG[name]
+    path, ages = tmp_path / "t.xlsx", Schema((Column("a", "integer", minimum=0, maximum=9),))
+    make(path)
+    with pytest.raises(SchemaError) as caught:
+        read_table(path, ages if declared else None, sheet=sheet)
+    message = str(caught.value)
+    assert said in message and SECRET not in message and "\n" not in message
+    words = ["--sheet", sheet] if sheet else []
+    assert said.partition("'")[0] in run("draft", path, *words).refusal()
+
+
+def test_rows_of_a_workbook_are_drawn_from_its_model(tmp_path: Path) -> None:
+    schema = Schema(SCHEMA.columns[1:4])
+    schema.write(tmp_path / "s.yaml")
+    rows = [[i % 90, i % 9 / 4, bool(i % 2)] for i in range(300)]
+    workbook(tmp_path / "t.xlsx", ("S", [HEAD[1:4], *rows]))
+    made = "synthesize t.xlsx --schema s.yaml --epsilon 4 --save-model m -o"
+    for name in ("o.xlsx", "o.dta"):
+        assert run(f"{made} {name}", folder=tmp_path).code == 0
+        done = run(f"verify {name} --from m", folder=tmp_path)
+        assert done.code == 0, done.out
+
+
 def test_workbooks_by_hand_that_are_none_of_these_are_read(tmp_path: Path) -> None:
     """Cells without places, texts in two runs, and one text in many cells."""
     path = tmp_path / "t.xlsx"

@@ -275,4 +275,4 @@ def test_commands_write_stata(tmp_path: Path) -> None:
     assert len(schema.validate(read_table(tmp_path / "o.dta", schema))) == 30
     assert run("verify o.dta", folder=tmp_path).code == 0
     said = run("sample m -o o.sav", folder=tmp_path).refusal()
-    assert "must end in one of .csv, .tsv, .txt, .parquet, .pq, .xlsx, .xlsm, .dta" in said
+    assert "must end in one of .csv, .tsv, .txt, .parquet, .pq, .xlsx, .dta" in said
