@@ -28,13 +28,16 @@ from copula_shirley.private_vine.domain import SHARE, closed
 from copula_shirley.private_vine.intervals import HEAVY, Intervals
 from copula_shirley.private_vine.outlook import Expected
 from copula_shirley.private_vine.stages import learn
-from copula_shirley.rules.coordinates import Coordinates
+from copula_shirley.rules.coordinates import LEAST_KEPT, Coordinates
+from copula_shirley.schema.domain import Grid
 from copula_shirley.schema.scales import notes_on_scales
 from copula_shirley.schema.schema import Schema
 
 if TYPE_CHECKING:
     from copula_shirley.private_vine.generator import PrivateVine
 
+#: Rows that show whether rules leave anything.
+EVEN_ROWS = 4_000
 #: Most rows of a plan.
 MOST_ROWS = 10**12
 #: Seconds of a fit, measured on one core of an ordinary server (experiments.benchmarks.costs
@@ -168,6 +171,7 @@ def _rule_notes(coordinates: Coordinates, noise: Calibration) -> Iterator[str]:
         yield f"{kept}."
     else:
         yield f"{kept}, or by leaving out drawn rows that break them: {'; '.join(apart)}."
+    yield from _scarce_notes(coordinates)
     for check in coordinates.learned:
         least = noise.sigma(check.rule.share, 1) * noise.largest(check.shape[-1])
         otherwise = "the commonest value" if check.rule.default is None else "the default"
@@ -176,6 +180,19 @@ def _rule_notes(coordinates: Coordinates, noise: Calibration) -> Iterator[str]:
             f"than about {math.ceil(least):,} rows share {' and '.join(check.rule.of)}, "
             f"{otherwise} takes the place of what noise hides. Rows that break the function are "
             "not looked for."
+        )
+
+
+def _scarce_notes(coordinates: Coordinates) -> Iterator[str]:
+    """Rules that leave next to nothing of the declared domains, as far as drawn rows show it."""
+    rng, grid = np.random.default_rng(0), Grid(coordinates.modelled)
+    codes = {name: rng.integers(0, size, EVEN_ROWS) for name, size in grid.sizes.items()}
+    _, good = coordinates.left(grid.numbers(codes, rng))
+    if good.mean() < LEAST_KEPT:
+        yield (
+            f"Only {good.mean():.1%} of rows spread evenly over the declared domains keep all "
+            "rules. If the rows of the table are no better, nothing can be drawn after the fit: "
+            "see that the rules agree with each other and with the bounds of their columns."
         )
 
 

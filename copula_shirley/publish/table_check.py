@@ -44,7 +44,6 @@ from copula_shirley.privacy.ledger import Reason
 from copula_shirley.publish.made_columns import made_faults, people_in
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, quoted
-from copula_shirley.rules.checks import checks_of
 from copula_shirley.rules.constants import constants_of
 from copula_shirley.schema.conditions import conditions, given_from_card
 from copula_shirley.schema.domain import FloatArray, Grid
@@ -94,7 +93,7 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
     verdict.note("every value lies in the model's domain", faults)
     if faults:
         return
-    if checks := [*checks_of(model.table_schema_), *constants_of(model.table_schema_)]:
+    if checks := [*model.coordinates_.checks, *constants_of(model.table_schema_)]:
         broken = {str(check.rule): check.judged(numbers).sum() for check in checks}
         faults = [f"{rows:,} rows break the rule {rule!r}" for rule, rows in broken.items() if rows]
         verdict.note(f"every row keeps the {len(checks)} rules of the schema", faults)

@@ -46,6 +46,8 @@ class Test:
             ]
             if given[0] > given[1]:
                 raise rule.error(f"{column.name} ({said!r}) must have its lower end first")
+            if given[0] > ends[1] or given[1] < ends[0]:
+                raise rule.error(f"{column.name} ({said!r}) holds nothing of {column.domain.words}")
             return cls(np.array(given), interval=True)
         values = said if isinstance(said, tuple) else (said,)
         if not values:

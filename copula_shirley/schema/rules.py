@@ -28,6 +28,7 @@ STATES = ("missing", "present")
 PROVENANCES = ("declared", "drafted", "private")
 REMARKS = ("provenance", "source", "draft")
 LEARNED = "learned"
+DIFFERENT = "must name two or more different columns"
 #: Share of the budget for the table of a learned function, if none is named; the least one; and
 #: the largest sum of them.
 SHARE, LEAST_SHARE, MOST_SHARES = 0.02, 0.005, 0.5
@@ -123,7 +124,7 @@ class Order(Rule):
 
     def __post_init__(self) -> None:
         if len(self.columns) < 2 or len(set(self.columns)) < len(self.columns):
-            raise SchemaError(f"order ({shown(list(self.columns))}) must name different columns")
+            raise SchemaError(f"order ({shown(list(self.columns))}) {DIFFERENT}")
         if not self.gaps:
             object.__setattr__(self, "gaps", (Gap(),) * (len(self.columns) - 1))
         super().__post_init__()
@@ -236,7 +237,7 @@ class Function(Rule):
                 f"share ({shown(self.share)}) must be a part of the budget from {LEAST_SHARE} to "
                 f"{MOST_SHARES}, and goes with 'table: {LEARNED}'"
             )
-        if self.column in self.of or len(set(self.of)) < len(self.of):
+        if not self.of or self.column in self.of or len(set(self.of)) < len(self.of):
             raise self.error("of must name other columns, each once")
         rows = self.table or ()
         if self.table == () or len(rows) > MOST_ROWS:
@@ -297,7 +298,7 @@ class OneHot(Rule):
 
     def __post_init__(self) -> None:
         if len(self.columns) < 2 or len(set(self.columns)) < len(self.columns):
-            raise SchemaError(f"one_hot ({shown(list(self.columns))}) must name different columns")
+            raise SchemaError(f"one_hot ({shown(list(self.columns))}) {DIFFERENT}")
         super().__post_init__()
 
     @property

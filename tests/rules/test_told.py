@@ -106,6 +106,19 @@ def test_cards_tell_rules_and_older_ones_stay_as_they_are() -> None:
     assert "every synthetic row keeps" not in bare.to_html()
 
 
+def test_plans_tell_of_rules_that_leave_next_to_nothing() -> None:
+    def told(*rules: dict[str, object]) -> bool:
+        schema = replace(STAYS, rules=rules_from(list(rules)))
+        return any("rows spread evenly" in note for note in PrivateVine().plan(schema, 999).notes)
+
+    assert not told(*(rule.to_dict() for rule in STAYS.rules))
+    assert told({"computed": "bmi", "as": "weight * 100"})
+    assert told(
+        {"when": {"age": "..110"}, "then": {"weight": "..40"}},
+        {"when": {"age": "..110"}, "then": {"weight": "50.."}},
+    )
+
+
 def test_plans_tell_how_rules_are_kept() -> None:
     notes = " ".join(PrivateVine().plan(STAYS, 1000).notes)
     assert "8 rules are kept in every row" in notes
