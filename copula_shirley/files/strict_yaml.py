@@ -43,9 +43,11 @@ class _Loader(Composer, _Events, SafeConstructor, Resolver):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         known = set()
-        for key in [self.construct_object(key, deep=True) for key, _ in node.value]:
+        for place, _ in node.value:
+            key = self.construct_object(place, deep=True)
             if key in known:
-                raise SchemaError(f"YAML key {shown(key)} stands twice in one mapping")
+                again = f"again in line {place.start_mark.line + 1}"
+                raise SchemaError(f"YAML key {shown(key)} stands twice in one mapping, {again}")
             known.add(key)
         return super().construct_mapping(node, deep)
 
@@ -96,3 +98,30 @@ def load_yaml(text: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f" near line {mark.line + 1}" if mark else ""
         raise SchemaError(f"not readable as YAML{where}") from None
+
+
+def lines_of(text: str, depth: int = 3) -> dict[tuple[str, ...], int]:
+    r"""The line of each entry of a YAML text, by its keys and places in lists.
+
+    Examples
+    --------
+    >>> lines_of("columns:\n  age:\n    kind: integer\nrules: [a]\n", 2)
+    {('columns',): 1, ('columns', 'age'): 2, ('rules',): 4, ('rules', '0'): 4}
+    """
+    found: dict[tuple[str, ...], int] = {}
+
+    def walk(node: yaml.Node, path: tuple[str, ...]) -> None:
+        entries: list[tuple[str, yaml.Node, yaml.Node]] = []
+        if isinstance(node, yaml.MappingNode):
+            entries = [(str(key.value), key, value) for key, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            entries = [(str(i), value, value) for i, value in enumerate(node.value)]
+        for name, place, value in entries:
+            found[*path, name] = place.start_mark.line + 1
+            if len(path) + 1 < depth:
+                walk(value, (*path, name))
+
+    whole = yaml.compose(text, Loader=_Loader)
+    if whole is not None:
+        walk(whole, ())
+    return found

@@ -31,6 +31,7 @@ from copula_shirley.schema.frames import as_frame
 from copula_shirley.schema.json_schema import json_schema
 from copula_shirley.schema.left_out import LeftOut, apart
 from copula_shirley.schema.people import people_of
+from copula_shirley.schema.places import line_of
 from copula_shirley.schema.rule_entries import rules_from, with_tables
 from copula_shirley.schema.rules import Rule, check_rules
 from copula_shirley.schema.schema_files import as_yaml, folded, unfolded
@@ -462,7 +463,9 @@ class Schema:
         try:
             return cls.from_yaml(text, Path(path).parent)
         except SchemaError as error:
-            raise SchemaError(f"schema file {str(path)!r}: {error}") from None
+            line = line_of(text, str(error))
+            where = "" if line is None else f", line {line}"
+            raise SchemaError(f"schema file {str(path)!r}{where}: {error}") from None
 
     def write(self, path: str | Path, *, head: str = "", longest_list: int | None = None) -> None:
         """Write the schema to a YAML file, whole or not at all.
