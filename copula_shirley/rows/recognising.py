@@ -48,6 +48,8 @@ PERHAPS_MISSING = ("NA", "na", "None", "none", "Null")
 SYMBOLS = ("€", "$", "£", "¥", "₹", "%", "EUR", "USD", "GBP", "CHF", "kr", "zł")
 #: Texts of a column by which the decimal sign is chosen.
 LOOKED_AT = 2000
+#: Different texts of a column of which nothing is said.
+FEW_TEXTS = 5
 #: Part of the different texts of a column that must be numbers for the others to be gaps.
 MOSTLY = 0.9
 
@@ -286,4 +288,19 @@ def _odd(
         marks = how.thousands and any(how.thousands in text for text in used[name])
         said += [f"numbers with {' and '.join(own)}"] * bool(own)
         said += [f"{how.thousands!r} between thousands"] * bool(marks)
+    if name not in used and _are_other_numbers(list(plain)[:LOOKED_AT], how):
+        said.append("numbers written in another way than those of other columns? Only one is read")
     return said
+
+
+def _are_other_numbers(texts: list[str], how: FileFormat) -> bool:
+    """Whether texts that are no numbers are some with other signs."""
+    others = [
+        replace(how, decimal=decimal, thousands=thousands, symbols=SYMBOLS)
+        for decimal, thousands in ((",", "."), (",", " "), (".", ","))
+    ]
+    known = [text for text in texts if text not in how.missing and math.isnan(how.number(text))]
+    return len(known) > FEW_TEXTS and any(
+        sum(not math.isnan(other.number(text)) for text in known) >= MOSTLY * len(known)
+        for other in others
+    )

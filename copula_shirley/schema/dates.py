@@ -38,6 +38,8 @@ TEXT_FORMATS = (
     *(f"%Y-%m-%dT{clock}" for clock in CLOCKS),
     *(f"{date} {clock}" for date in DATES for clock in CLOCKS),
 )
+#: Times of the day, which lie in 1900 as Python reads them; scores such as 2:1 are none.
+TIME, TIME_TEXT = "%H:%M", re.compile(r"\d{1,2}:\d{2}", re.ASCII)
 #: Dates before it are texts of something else, such as 01.02.20 read with a year of four digits.
 EARLIEST = np.datetime64("1000-01-01")
 
@@ -321,6 +323,8 @@ class Datetime(Timed):
         """The format of dates stored as text, or None if this is no such column."""
         distinct = list(known.unique())
         texts = all(isinstance(v, str) for v in distinct)
+        if texts and all(TIME_TEXT.fullmatch(v) for v in distinct) and cls.fits(distinct, TIME):
+            return TIME
         return next((f for f in TEXT_FORMATS if texts and cls.fits(distinct, f)), None)
 
     @staticmethod

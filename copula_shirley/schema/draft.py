@@ -101,12 +101,16 @@ def draft_column(name: str, series: pd.Series, whose: pd.Series | None = None) -
         whose = whose[~gaps]
         once = pd.DataFrame({"value": known.to_numpy(dtype=object), "whose": whose.to_numpy()})
         each = known[~once.duplicated().to_numpy()]
+    coded = identifiers.is_code(name, each)
+    if coded:  # gaps have made 10115.0 of 10115
+        known, each = known.astype("int64"), each.astype("int64")
     for may_identify, rows in ((False, known), (True, each)):
         reason = identifiers.why_left_out(name, each) if may_identify else None
         if reason is not None:
             break
         for kind, cls in reversed(KINDS.items()):
-            fields = cls.draft(rows) if cls.may_identify == may_identify else None
+            fits = cls.may_identify == may_identify and not (coded and cls.is_number)
+            fields = cls.draft(rows) if fits else None
             if fields is not None:
                 return Column(kind=kind, **fields, **shared)
     return LeftOut(name, reason, provenance="drafted")
@@ -218,6 +222,11 @@ def _oddities(series: pd.Series, column: Column) -> Iterator[str]:
     if column.other is not None:
         rare = counts[~counts.index.isin(column.categories)].sum() / max(len(series), 1)
         yield f"{rare:.1%} have rarer ones, which count as {column.other!r}"
+    span = column.maximum - column.minimum + 1 if column.is_whole else 0
+    if 1 < len(counts) <= min(FEW, span / 2):
+        yield f"{len(counts)} different values: labels? then kind: categorical, with a list"
+    if identifiers.is_code(column.name, pd.Series(column.categories)):
+        yield "codes of digits"
     texts = [text for text in column.categories if isinstance(text, str)]
     if texts and all(text.isdecimal() for text in texts if text != column.other):
         yield "codes of digits"

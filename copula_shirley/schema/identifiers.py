@@ -93,6 +93,7 @@ WORDS = {
         "number": "no nr num number nummer numero",
         "security": "security securite seguridad",
         "filed": "account card case chart file policy record insurance license licence",
+        "code": "zip zipcode plz postcode postal postleitzahl code codes codigo",
         # a column "name" of such values says whether there is one
         "yes or no": "yes no y n true false t f 1 0 1.0 0.0 ja nein j oui non o si s",
     }.items()
@@ -161,7 +162,22 @@ def why_left_out(name: str, values: pd.Series) -> str | None:
             return NUMBERS  # the others are numbers already
         return _why_hinted(name, counts) or _why_texts(name, texts) or _why_listed(counts)
     numbers = all(isinstance(v, int | float | np.integer | np.floating) for v in counts.index)
-    return _why_numbers(name, values.to_numpy(dtype=float)) if numbers else None
+    found = _why_numbers(name, values.to_numpy(dtype=float)) if numbers else None
+    return found or (_why_listed(counts) if is_code(name, values) else None)
+
+
+def is_code(name: str, values: pd.Series) -> bool:
+    """Whether whole numbers are labels by their column's name, such as postcodes.
+
+    Examples
+    --------
+    >>> is_code("zip_code", pd.Series([10115, 80331])), is_code("age", pd.Series([35, 41]))
+    (True, False)
+    """
+    if WORDS["code"].isdisjoint(words(name)) or values.dtype.kind not in "iuf":
+        return False
+    numbers = values.to_numpy(dtype=float)
+    return bool(np.all(np.isfinite(numbers) & (numbers == np.round(numbers))))
 
 
 def listed(values: pd.Series) -> list[object]:

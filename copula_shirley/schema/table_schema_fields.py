@@ -97,8 +97,8 @@ class Field:
         if self.type in NUMBERS:
             step = None if self.type == "number" else 1
             return {"kind": NUMBERS[self.type], **self._ends(self._number, step)}
-        if self.type in MOMENTS:
-            return self._moments(MOMENTS[self.type])
+        if self.type in MOMENTS or (self.type == "time" and self.format):
+            return self._moments(MOMENTS.get(self.type))
         if self.type == "boolean":
             return self._truths()
         if self.type in DURATIONS and self.format is None:

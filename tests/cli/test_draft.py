@@ -122,3 +122,36 @@ def test_lists_of_numbers_and_without_a_file(place: Path) -> None:
     assert Schema.read(place / "s.yaml")["x"].categories == (1, "02", 3.5)
     with pytest.raises(SchemaError, match="must be read from a schema file"):
         Schema.from_yaml(text)
+
+
+def test_codes_times_and_numbers_of_other_signs_are_recognised(tmp_path: Path) -> None:
+    rows = range(600)
+    pd.DataFrame(
+        {
+            "PLZ": [[10115, 20095, 80331][i % 3] if i % 9 else None for i in rows],
+            "zip_code": [10_000 + 97 * i for i in rows],
+            "store": [[101, 205, 307][i % 3] for i in rows],
+            "grade": [1 + i % 3 for i in rows],
+            "time": [f"{i % 24:02}:{i % 60:02}" for i in rows],
+            "cost": [f"{1.5 ** (i % 30):.2f}" for i in rows],
+            "part": [f"{i % 100},{i % 10}" for i in rows],
+            "share": [f"0.{i % 97:02}" for i in rows],
+        }
+    ).astype({"PLZ": "Int64"}).to_csv(tmp_path / "codes.csv", index=False, sep=";")
+    assert run("draft codes.csv -o s.yaml", folder=tmp_path).code == 0
+    schema = Schema.read(tmp_path / "s.yaml")
+    assert schema["PLZ"].categories == (10115, 20095, 80331) and schema["PLZ"].missing
+    assert [left.name for left in schema.left_out] == ["zip_code", "part"]
+    assert schema["time"].format == "%H:%M" and schema["time"].resolution == "1min"
+    assert schema["cost"].scale == "log" and schema["share"].scale is None
+    text = (tmp_path / "s.yaml").read_text(encoding="utf-8")
+    said = {line.split()[1]: line for line in text.splitlines() if line.startswith("# ")}
+    assert "codes of digits" in said["PLZ"]
+    assert "3 different values: labels?" in said["store"] and "labels?" not in said["grade"]
+    assert "another way than those of other columns" in said["part"]
+    assert "another way" not in said["cost"] + said["zip_code"]
+    words = "synthesize codes.csv --schema s.yaml -o out.csv --accept-unproved -q --epsilon 9"
+    assert run(words, folder=tmp_path).code == 0
+    drawn = pd.read_csv(tmp_path / "out.csv", sep=";")
+    assert drawn["time"].str.fullmatch(r"\d\d:\d\d").all()
+    assert set(drawn["PLZ"].dropna()) <= {10115, 20095, 80331}

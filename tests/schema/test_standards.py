@@ -226,10 +226,15 @@ def test_numbers_that_others_exclude_and_keys_of_several_fields() -> None:
         {"name": "e", "type": "string", "categories": ["a", "b"], "constraints": {"enum": ["b"]}},
         {"name": "y", "type": "year", "constraints": {"minimum": "1990", "maximum": "2020"}},
         {"name": "m", "type": "yearmonth", "missingValues": ["?"]},
+        {
+            **{"name": "t", "type": "time", "format": "%H:%M"},
+            "constraints": {"minimum": "08:00", "maximum": "20:30"},
+        },
     ]
     schema, told = read({"fields": fields, "primaryKey": ["x", "e"], "missingValues": []})
     assert (schema["x"].minimum, schema["x"].maximum) == (0, 1)
     assert schema["e"].categories == ("b",) and schema["y"].minimum == 1990
+    assert schema["t"].to_dict()["maximum"] == "1900-01-01 20:30:00"
     assert schema["m"].format == "%Y-%m" and schema.file.missing == ("?",)
     for lost in (
         *("exclusiveMinimum (0) counts as included", "format any is read as ISO", "several fields"),
