@@ -64,6 +64,8 @@ def cells(path: str | Path, how: FileFormat) -> Cells:
 
 def _sheet(path: str, names: list[str], wanted: str | None) -> str:
     """The sheet to read."""
+    if not names:
+        raise SchemaError(f"{path!r} has no sheets")
     listed = ", ".join(map(shown, names[:20]))
     if wanted is None and len(names) > 1:
         raise SchemaError(f"{path!r} has the sheets {listed}: name one of them with --sheet")

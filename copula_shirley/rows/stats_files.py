@@ -8,6 +8,9 @@ that the file declares missing (of users, and .a to .z) are missing.
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,14 @@ READERS = {
     **{".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por", ".dta": "read_dta"},
     **{".sas7bdat": "read_sas7bdat", CATALOG: "read_sas7bcat", ".xpt": "read_xport"},
 }
+#: What a process tries with a reader and a file.
+TRIAL = """
+import sys, pyreadstat
+reader, path, each, most = getattr(pyreadstat, sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:])
+widths = reader(path, metadataonly=True)[1].variable_storage_width.values()
+row_limit = most // max(sum(each + width for width in widths), 1) + 1
+reader(path, output_format="dict", row_limit=row_limit)
+"""
 #: Bytes of a record of SAS transport files, which do not say how many rows they have.
 RECORD = 80
 #: Bytes of a value in memory, beside the letters of a text.
@@ -73,12 +84,12 @@ def codebook_of(path: str | Path, how: FileFormat) -> Codebook:
 
 
 def _values(path: str | Path, how: FileFormat) -> tuple[dict[str, Any], Codebook]:
+    most = max(HARMLESS, LARGEST_RATIO * Path(path).stat().st_size)
+    check_harmless(path, most)
     about = _read(path, how, metadataonly=True)[1]
     if len(about.column_names) > MOST_COLUMNS:
         raise SchemaError(f"{str(path)!r}: columns must be at most {MOST_COLUMNS:,}")
-    most = max(HARMLESS, LARGEST_RATIO * Path(path).stat().st_size)
-    texts = [about.variable_storage_width[n] for n in about.column_names if _is_text(about, n)]
-    limit = most // max(EACH * len(about.column_names) + sum(texts), 1) + 1
+    limit = most // max(sum(EACH + w for w in about.variable_storage_width.values()), 1) + 1
     found, _ = _read(path, how, row_limit=limit, output_format="dict")
     if any(len(values) >= limit for values in found.values()):
         raise SchemaError(
@@ -87,6 +98,20 @@ def _values(path: str | Path, how: FileFormat) -> tuple[dict[str, Any], Codebook
         )
     rows = zip(*(map(_known, values) for values in found.values()), strict=True)
     return dict(columns_of(str(path), list(found), rows)), codebook_of(path, how)
+
+
+def check_harmless(path: str | Path, most: int) -> None:
+    """Refuse a file that crashes its reader, which is written in C: a process of its own tries.
+
+    What else is wrong with a file is told where it is read.
+    """
+    reader = READERS[Path(path).suffix.lower()]
+    words = [sys.executable, "-P", "-c", TRIAL, reader, os.path.abspath(path), str(EACH), str(most)]
+    if not sys.executable:
+        return
+    tried = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if tried.returncode < 0:
+        raise SchemaError(f"{str(path)!r} is not a readable table: it crashes its reader")
 
 
 def _is_text(about: Any, name: str) -> bool:
