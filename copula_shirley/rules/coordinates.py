@@ -255,7 +255,7 @@ class Coordinates:
         if isinstance(check, LearnedCheck):
             return f"a table that was learned for {check.rule.share:.1%} of the budget"
         if check in self.constants:
-            return "drawn once a person"
+            return "drawing once a person"
         return "change of coordinates" if check in self.kept else "rejection"
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from copula_shirley.rules.check import Flags
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.rules.drawing import ENOUGH, LEAST_GIVEN, MOST_AT_ONCE, check_given_kept, drawn
-from copula_shirley.rules.grouping import grouped
+from copula_shirley.rules.grouping import grouped, weight_of
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.expressions import MOMENT
@@ -26,6 +26,8 @@ from copula_shirley.schema.expressions import MOMENT
 #: Rows, and people with the most rows, from which people are put together, at the least: of few
 #: rows none would be near.
 LEAST_ROWS, LEAST_PEOPLE = 10_000, 20
+#: Of a constant on which nothing depends: its values are near where nothing else is at stake.
+LEAST_WEIGHT = 1e-4
 #: Rows of a person whose constants are tried for all of hers.
 TRIES = 20
 Columns = dict[str, FloatArray]
@@ -75,7 +77,10 @@ def _people(
     schema, count = coordinates.schema, len(next(iter(rows.values())))
     sizes = np.ones(count) if coordinates.size is None else rows.pop(coordinates.size.name)
     near = [rows[name] for name in schema.constants]
-    order, starts = grouped(sizes, near, rng)
+    derived = [name for change in coordinates.changes if not change.made for name in change.derived]
+    others = [(rows[c.name], c.nominal) for c in schema if not c.per and c.name not in derived]
+    weights = [max(weight_of(column, others, rng), LEAST_WEIGHT) for column in near]
+    order, starts = grouped(sizes, near, weights, rng)
     whose = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     rows = {name: column[order] for name, column in rows.items()}
     values, good = _with_constants(coordinates, rows, starts, whose, rng)

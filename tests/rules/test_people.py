@@ -194,7 +194,7 @@ def test_every_row_is_used_once_and_sizes_follow_the_rows(
 ) -> None:
     rng = np.random.default_rng(seed)
     near = [rng.integers(0, 9, len(sizes)).astype(float) for _ in range(columns)]
-    order, starts = grouped(np.array(sizes, dtype=float), near, rng)
+    order, starts = grouped(np.array(sizes, dtype=float), near, [1.0] * columns, rng)
     assert len(set(order.tolist())) == len(order) == starts[-1] and starts[0] == 0
     assert len(sizes) - len(order) < max(sizes)
     counts = np.diff(starts)
@@ -208,13 +208,27 @@ def test_people_have_as_many_rows_as_their_rows_say_and_near_constants() -> None
     sizes = np.repeat([1.0, 2.0, 4.0], [400, 800, 1600])
     kind = rng.integers(0, 2, len(sizes)).astype(float)
     height = rng.random(len(sizes))
-    order, starts = grouped(sizes, [kind, height], rng)
+    order, starts = grouped(sizes, [kind, height], [1.0, 1.0], rng)
     people = [order[a:b] for a, b in pairwise(starts)]
     assert np.unique(np.diff(starts), return_counts=True)[1].tolist() == [400, 400, 400]
     assert all((sizes[rows] == len(rows)).all() for rows in people)
     mixed = sum(len(set(kind[rows])) > 1 for rows in people)
     spread = np.mean([np.ptp(height[rows]) for rows in people if len(rows) > 1])
     assert mixed < 10 and spread < 0.02  # of two halves, and of 0.4 by chance
+
+
+def test_constants_on_which_nothing_depends_are_matched_last() -> None:
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(1000), 3)
+    constants = rng.random((8, 1000))[:, who].round(1)  # a tenth is nobody's own
+    table = pd.DataFrame(dict(zip("abcdefgh", constants, strict=True))).assign(who=who)
+    table["x"] = (table["a"] + rng.normal(0, 0.1, len(table))).clip(-1, 2)
+    columns = [Column(n, "continuous", minimum=-1, maximum=2) for n in "abcdefghx"]
+    own = [replace(c, per=None if c.name == "x" else "person") for c in columns]
+    schema = Schema(tuple(own), "who", 3)
+    drawn = Real(random_state=0).fit(table, schema).sample()
+    found = [t["a"].corr(t["x"], method="spearman") for t in (table, drawn)]
+    assert found[0] > 0.9 and abs(found[1] - found[0]) < 0.005
 
 
 # -- rows that leave -------------------------------------------------------------------------
@@ -398,8 +412,8 @@ def test_plans_and_cards_tell_people() -> None:
     assert note.startswith("sex, birth_date, region: drawn once a patient. How many rows")
     card = fitted("uniform", small(), SMALL).card()
     ways = {rule["rule"]: rule["kept_by"] for rule in card["rules"]}
-    assert ways["sex is the same in all rows of a who"] == "drawn once a person"
-    assert "drawn once a person" in card.to_html()
+    assert ways["sex is the same in all rows of a who"] == "drawing once a person"
+    assert "drawing once a person" in card.to_html()
     assert Card.from_dict(card.to_dict()) == card
 
 
