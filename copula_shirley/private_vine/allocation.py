@@ -67,6 +67,8 @@ class Allocation:
     #: Weight of the vine in the reweighting.
     kappa: float
     extra_tables: int
+    #: Noise that counts of cells are taken to have at least, in rows.
+    least_noise: float
 
     @property
     def margin_groups(self) -> int:
@@ -117,11 +119,15 @@ def allocation(
         "extras": SHARES.extras * more * reweighted,
     }
     groups = int(np.clip(round(min(k, 1e6)), LEAST_GROUPS, MOST_GROUPS))
+    # rows are a draw themselves: exact counts tell no more than the chance of a cell allows, and
+    # drawn rows that are weighed to meet them closer become few
+    chance = math.sqrt(n / (classes * groups**2))
     return Allocation(
         margins=1 - SHARES.size - sum(shares.values()),
         **shares,
         groups=groups,
         rare=min(0.2, RARE * sigma / n),
-        kappa=KAPPA / sigma,
+        kappa=KAPPA / max(sigma, chance),
         extra_tables=int(np.clip(EXTRAS_PER_GROUP * groups, LEAST_EXTRAS, MOST_EXTRAS)),
+        least_noise=chance,
     )

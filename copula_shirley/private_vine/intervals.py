@@ -108,8 +108,10 @@ class Intervals:
         parts = np.where(heavy, np.minimum(self.values, most), 1).astype(np.intp)
         order = np.argsort(-rows, kind="stable")
         parts[order[len(parts) + np.cumsum(parts[order] - 1) > most_cells]] = 1
-        if parts.max() == 1:
-            return None
+        return None if parts.max() == 1 else self.divided(parts)
+
+    def divided(self, parts: Places) -> tuple[Intervals, Places]:
+        """Each interval in so many parts, and the interval that each part comes from."""
         parent = np.repeat(np.arange(len(parts)), parts)
         place = np.arange(len(parent)) - (np.cumsum(parts) - parts)[parent]
         low, width = self.low[parent], (self.high - self.low)[parent]
@@ -168,13 +170,14 @@ def rows_of_parts(
     noisy: FloatArray,
     sigma: float,
     largest: float = HEAP,
+    even: FloatArray | None = None,
 ) -> tuple[Intervals, FloatArray]:
     """Rows of the parts by their noisy counts: what stands out, the rest evened out.
 
     Parts that rise above the others by more than the largest of all noises would (Donoho and
     Johnstone 1994) are heaps and keep their count; the others share what that leaves of the rows of
-    their cell, which are known with less noise than their sum. They are drawn towards their mean,
-    the more the less they differ beyond noise (James and Stein 1961).
+    their cell, which are known with less noise than their sum. They are drawn towards their even
+    share, the more the less they differ from it beyond noise (James and Stein 1961).
 
     Parameters
     ----------
@@ -183,15 +186,17 @@ def rows_of_parts(
     noisy : noisy count of each part, 0 for intervals that were not cut
     sigma : standard deviation of its noise
     largest : standard deviations that the largest of all these noises may well reach
+    even : the share that each part has of its cell if nothing is known; by default the same
     """
     parts = np.bincount(parent)
+    even = 1.0 / parts[parent] if even is None else even
     new = parts[parent] > 1
     noise = sigma * max(HEAP, largest)
     heap = np.zeros(len(parent), dtype=bool)
-    mean = _mean(noisy, parent, heap)
+    mean = _mean(noisy, parent, heap, even)
     for _ in range(2):
         heap = new & (noisy - mean > noise)
-        mean = _mean(noisy, parent, heap)
+        mean = _mean(noisy, parent, heap, even)
     spread = np.bincount(parent, np.where(heap, 0.0, (noisy - mean) ** 2))
     free = np.maximum(np.bincount(parent, ~heap) - 3.0, 0.0)
     chance = (free + 2 * np.sqrt(2 * free)) * sigma**2  # the most that noise alone may well bring
@@ -204,12 +209,12 @@ def rows_of_parts(
     left = np.maximum(rows - np.bincount(parent, heaps), 0.0)[parent]
     found = heaps + rest * left
     total = np.bincount(parent, found)[parent]
-    share = np.where(new & (total > 0), found / np.maximum(total, 1e-300), 1.0 / parts[parent])
+    share = np.where(new & (total > 0), found / np.maximum(total, 1e-300), even)
     return Intervals(finer.column, finer.low, finer.high, heap), rows[parent] * share
 
 
-def _mean(counts: FloatArray, parent: Places, heap: Flags) -> FloatArray:
-    """Mean of the parts of a cell that are no heaps, for each part."""
-    others = np.bincount(parent, ~heap)
+def _mean(counts: FloatArray, parent: Places, heap: Flags, even: FloatArray) -> FloatArray:
+    """What each part would have if those of its cell that are no heaps had their even shares."""
+    others = np.bincount(parent, np.where(heap, 0.0, even))
     sums = np.bincount(parent, np.where(heap, 0.0, counts))
-    return np.asarray(np.maximum(sums / np.maximum(others, 1), 0.0)[parent])
+    return np.asarray(even * np.maximum(sums / np.maximum(others, 1e-300), 0.0)[parent])

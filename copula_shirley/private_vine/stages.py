@@ -38,6 +38,7 @@ from copula_shirley.private_vine.margins import (
 from copula_shirley.private_vine.model import POOL, SWEEPS, FittedVine, Grouped
 from copula_shirley.private_vine.pair_copula import pair_copula, shrink_to
 from copula_shirley.private_vine.reweighting import NoisyTable
+from copula_shirley.private_vine.tails import shares, slopes, with_tails
 from copula_shirley.private_vine.vine import (
     Edge,
     RegularVine,
@@ -47,10 +48,10 @@ from copula_shirley.private_vine.vine import (
 from copula_shirley.rows.rows import CellMap
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.domain import LARGEST_DOMAIN, FloatArray
-from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.schema import Schema
 
 #: Number of the method: another one asks other questions, or makes another model of the answers.
-REVISION = 7
+REVISION = 8
 LEAST_ROWS, LEAST_CLASS = 10.0, 1e-3
 #: A smaller share of the budget is not spent.
 LEAST_SHARE = 1e-12
@@ -143,7 +144,7 @@ class _Learner:
 
     def _remember(self, variables: tuple[int, ...], noisy: FloatArray, sigma: float) -> None:
         """A noisy table for the reweighting."""
-        sigmas = np.full(noisy.size, sigma)
+        sigmas = np.full(noisy.size, max(sigma, self.plan.least_noise))
         self.model.noisy_tables.append(NoisyTable(variables, noisy.shape, noisy.ravel(), sigmas))
 
     def _settle_total(self, tables: Sequence[FloatArray], sigma: float) -> None:
@@ -180,27 +181,33 @@ class _Learner:
         maps = [GroupMap((self._axis(j, np.arange(size)),)) for j, size in enumerate(sizes)]
         noisy, sigma = yield from self._tables("margins", maps, share)
         self._settle_total(noisy, sigma)
-        self.rows = [
-            self._first_rows(column, table, sigma)
-            for column, table in zip(self.columns, noisy, strict=True)
-        ]
+        cells = sum(len(table) for table in noisy)
+        clear = self.noise.detection_threshold(share * self.problem.share, len(maps), cells)
+        self.rows = [self._first_rows(j, table, sigma, clear) for j, table in enumerate(noisy)]
         #: What the noise of the cells adds to the variance of a group, by column.
-        self.variance = [np.full(size, sigma**2) for size in sizes]
+        self.variance = [np.full(len(rows), sigma**2) for rows in self.rows]
         for i, share in enumerate(parts):
             wide = yield from self._cut(wide, share, first=i == 0)
         yield from self._measure_groups("margins of groups", late)
         if self.plan.classes == self.plan.first_tree == 0:  # nothing else will be asked
             yield from self._spend_rest()
 
-    def _first_rows(self, column: Column, table: FloatArray, sigma: float) -> FloatArray:
-        """Rows of a column's first cells; neighbours of a column of few values share a density."""
-        intervals = self.model.intervals.get(self.model.names.index(column.name))
-        if intervals is not None and sigma > 0 and len(table) > FEW_CELLS:
+    def _first_rows(self, j: int, table: FloatArray, sigma: float, clear: float) -> FloatArray:
+        """Rows of a column's first cells; noise alone does not reach a count of ``clear``.
+
+        Neighbours of a column of few values share a density; octaves end in falling tails.
+        """
+        total, intervals = self.model.total, self.model.intervals.get(j)
+        if intervals is None or sigma == 0:
+            return to_simplex(table, total)
+        if intervals.has_octaves:
+            self.model.intervals[j], rows = with_tails(intervals, table, sigma, clear, total)
+            return rows
+        if len(table) > FEW_CELLS:
             width = np.minimum(intervals.values, 1e15)
-            if not intervals.has_octaves:
-                missing = intervals.low <= BEFORE_ALL
-                table = smooth(table, width / width.mean(), missing, sigma)
-        return to_simplex(table, self.model.total)
+            missing = intervals.low <= BEFORE_ALL
+            table = smooth(table, width / width.mean(), missing, sigma)
+        return to_simplex(table, total)
 
     def _cut(self, wide: Sequence[int], share: float, *, first: bool) -> Queries[list[int]]:
         """Count parts of heavy cells; the columns that were cut, for the next round."""
@@ -224,8 +231,11 @@ class _Learner:
             counts = np.zeros(len(parent))
             counts[new[j]] = table[-int(new[j].sum()) :]
             largest = self.noise.largest(len(table))
+            even = None
+            if first and model.intervals[j].has_octaves:
+                even = shares(finer, parent, slopes(model.intervals[j], self.rows[j]))
             model.intervals[j], self.rows[j] = rows_of_parts(
-                finer, parent, self.rows[j], counts, sigma, largest
+                finer, parent, self.rows[j], counts, sigma, largest, even
             )
             self.variance[j] = np.where(new[j], sigma**2, self.variance[j][parent])
         return list(cuts)
@@ -259,7 +269,7 @@ class _Learner:
             place[fine] = model.groups[j]
             counts = counts + variance * (model.total - counts.sum()) / variance.sum()
             sums = np.bincount(place, counts).astype(float)
-            spread = np.sqrt(np.bincount(place, variance))
+            spread = np.sqrt(np.maximum(np.bincount(place, variance), self.plan.least_noise**2))
             model.noisy_tables.append(NoisyTable((j,), sums.shape, sums, spread))
         model.forget_ladders()
 
@@ -446,7 +456,7 @@ class _Learner:
                 pair,
                 table.shape,
                 table.ravel(),
-                np.full(table.size, coarse.sigma),
+                np.full(table.size, max(coarse.sigma, self.plan.least_noise)),
                 (maps[pair[0]], maps[pair[1]]),
             )
             for pair, table in coarse.tables.items()
