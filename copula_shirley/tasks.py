@@ -401,7 +401,7 @@ def _fit_table(
     if schema is None:
         schema = Schema.draft(table, file=file)
         notes = draft_notes(table, schema)
-    notes += generator.notes(schema)
+    notes += _told(order, generator.notes(schema))
     if order.rows_about is not None:  # public: known before the rows are looked at
         notes += _consented(order, schema, order.rows_about, "")
     admitted = generator.admit(table, schema, show_values=order.show_values)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from copula_shirley import Column, PrivateVine, Schema, SchemaError, plan
+from copula_shirley import Column, PrivateVine, Schema, SchemaError, plan, tasks
 from copula_shirley.baselines import DPHistogram, PrivBayes
 from copula_shirley.schema.draft import draft_column
 from copula_shirley.schema.scales import notes_on_scales
@@ -160,3 +160,19 @@ def test_a_plan_names_columns_whose_tails_are_lost_in_noise() -> None:
     few, many = (str(plan(schema, n, 1.0)) for n in (1000, 1_000_000))
     assert "Large values of 'cost' will be seen dimly" in few and "of 1,000 rows" in few
     assert "dimly" not in many
+
+
+def test_the_note_is_told_before_anything_is_spent() -> None:
+    said: list[str] = []
+
+    class ToldError(Exception):
+        pass
+
+    def tell(text: str) -> None:
+        said.append(text)
+        raise ToldError
+
+    model, table = DPHistogram(1.0, random_state=0), costs(500)[["cost"]]
+    with pytest.raises(ToldError):
+        tasks.fitted(tasks.Order(model, table, Schema((COST,)), tell=tell), "", lambda *_: None)
+    assert "scale: log" in said[0] and not hasattr(model, "ledger_")
