@@ -17,6 +17,7 @@ from copula_shirley.cli.options import (
     DATA,
     METHOD,
     OUTPUT,
+    AskedOf,
     Missing,
     OnUnknown,
     Quiet,
@@ -35,6 +36,7 @@ from copula_shirley.evaluation.report.summary import headline, sentences
 from copula_shirley.files.atomic import atomic_path
 from copula_shirley.generator import Generator, load
 from copula_shirley.publish.outputs import check_apart
+from copula_shirley.rows.formats import file_of, place_of
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Schema
 from copula_shirley.settings import check_one_of
@@ -129,8 +131,9 @@ def evaluate_files(
         Path, option(DATA, "Declared domain (YAML), or a model file for the measured one.")
     ],
     data: Annotated[
-        Path | None, typer.Argument(help="Your table: it is split, fitted, drawn and scored.")
+        str | None, typer.Argument(help="Your table: it is split, fitted, drawn and scored.")
     ] = None,
+    query: AskedOf = None,
     train: Annotated[Path | None, option(DATA, "Rows that the generator learned from.")] = None,
     test: Annotated[Path | None, option(DATA, "Rows that it never saw.")] = None,
     synthetic: Annotated[Path | None, option(DATA, "Its synthetic rows.")] = None,
@@ -144,9 +147,10 @@ def evaluate_files(
     trial, and an HTML report says what its rows are worth.
     """
     roles = {"train": train, "test": test, "synthetic": synthetic}
-    _check_mode(ctx, data, roles)
-    files = [path for path in (data, *roles.values(), schema) if path is not None]
-    places = places.settled(files, own=data is not None)
+    own = place_of(data or "", query) if data or query else None
+    _check_mode(ctx, own, roles)
+    files = [path for path in (file_of(own), *roles.values(), schema) if path is not None]
+    places = places.settled(files, own=own is not None)
     words = measures.words
     declared = load(schema).table_schema_ if is_zipfile(schema) else Schema.read(schema)
     # opened first, so that a folder that cannot be written to shows before the work
@@ -158,14 +162,15 @@ def evaluate_files(
         def told(stage: str, share: float) -> None:
             tell(f"evaluate: {stage}", share)
 
-        if data is not None:
+        if own is not None:
             if on_unknown is not None:
                 generator.set_params(on_unknown=on_unknown)
             if measures.seed is not None:
                 generator.set_params(random_state=measures.seed)
             generator.check_settings(declared)
-            table = read_table(data, declared, missing or ())
-            judged = judge(table, declared, generator, title=data.name, progress=told, **words)
+            table = read_table(own, declared, missing or ())
+            title = Path(str(own)).name
+            judged = judge(table, declared, generator, title=title, progress=told, **words)
         else:
             tables = {
                 role: read_table(path, declared, missing or ())
@@ -183,7 +188,7 @@ def evaluate_files(
         _tell(judged, places)
 
 
-def _check_mode(ctx: typer.Context, data: Path | None, roles: dict[str, Path | None]) -> None:
+def _check_mode(ctx: typer.Context, data: object, roles: dict[str, Path | None]) -> None:
     """A table alone, or three; with three nothing is fitted, and options of a fit would be lost."""
     given = {name: ctx.get_parameter_source(name) for name in ctx.params}
     named = {name for name, source in given.items() if source and source.name == "COMMANDLINE"}

@@ -219,10 +219,12 @@ def _put(sheet: Any, row: int, place: int, value: Any, formats: list[Any]) -> No
     """Write one value; a missing one leaves its cell empty."""
     if isinstance(value, str):
         sheet.write_string(row, place, value)
-    elif pd.isna(value):
-        return
     elif isinstance(value, bool | np.bool_):
         sheet.write_boolean(row, place, bool(value))
+    elif isinstance(value, float | int) and value == value:  # noqa: PLR0124  (NaN is not)
+        sheet.write_number(row, place, value)
+    elif pd.isna(value):
+        return
     elif isinstance(value, dt.timedelta):
         sheet.write_string(row, place, text_of(value))
     elif isinstance(value, dt.date):

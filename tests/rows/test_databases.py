@@ -95,6 +95,8 @@ def test_commands_take_a_query(stays: Path, tmp_path: Path) -> None:
     made = ("--schema", "s.yaml", "--model", "uniform", "-o", "o.csv", "-n", "5")
     assert run("synthesize", *of, *made, folder=tmp_path).code == 0
     assert len(read_table(tmp_path / "o.csv", SCHEMA)) == 5
+    judged = ("--schema", "s.yaml", "--model", "uniform", "--metric", "tvd1", "-o", "e.html", "-q")
+    assert run("evaluate", *of, *judged, folder=tmp_path).code == 0
     said = run("synthesize", *of, *made[:-3], of[0].removeprefix("sqlite:"), folder=tmp_path)
     assert said.code == 2  # never over the database
     assert sqlite3.connect(stays).execute("SELECT count(*) FROM stays").fetchone() == (96,)
