@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from copula_shirley.schema.domain import FloatArray
 
@@ -51,7 +51,9 @@ def grouped(
     starts = np.concatenate([[0], np.cumsum(counts)])
     order = order[: starts[-1]]
     pairs = zip(near, weights, strict=True)
-    places = [np.sqrt(weight) * rankdata(column) / len(column) for column, weight in pairs]
+    places = [
+        np.sqrt(weight) * scipy.stats.rankdata(column) / len(column) for column, weight in pairs
+    ]
     # halves of halves of a band, each time by the column in which its rows are spread most
     while places and np.diff(bands).max(initial=0) > 1:
         first = starts[bands[:-1]]
@@ -89,7 +91,7 @@ def weight_of(
             shares = np.unique(values, return_counts=True)[1] / len(values)
             apart, any_two = np.diff(values[order]) != 0, 1 - (shares**2).sum()
         else:
-            ranks = rankdata(values)
+            ranks = scipy.stats.rankdata(values)
             apart, any_two = np.diff(ranks[order]) ** 2, 2 * ranks.var()
         part = 1 - float(apart.mean() / any_two) if any_two else 0.0
         weight += part if part > CHANCE / np.sqrt(len(values)) else 0.0
