@@ -142,6 +142,8 @@ def draft(
     for name in drop:
         if name not in table:
             raise SettingError(f"drop ({name!r}) must be a column of the table")
+    if person is not None and person not in table:
+        raise SettingError(f"person ({person!r}) must be a column of the table")
     person = person or (old.person if old else None)
     schema = Schema.draft(table.drop(columns=list(drop)), person=person, file=found.file)
     source = Path(str(data)).name

@@ -160,8 +160,10 @@ def in_options(text: str, options: set[str]) -> str:
     '--rows (0) must be positive'
     >>> in_options("truncation (None) must be 1 or more", {"--set"})
     '--set truncation (none) must be 1 or more'
+    >>> in_options("given 'marital status' (no) must be declared", {"--given"})
+    "--given 'marital status' (no) must be declared"
     """
-    start = re.match(r"(\w+) (\(|'\w+' \()", text)
+    start = re.match(r"(\w+) (\(|'[^']*' \(|is no setting of )", text)
     if start is None:
         return text
     name, rest = start[1], text[start.end(1) :]
@@ -171,6 +173,6 @@ def in_options(text: str, options: set[str]) -> str:
     if "--set" in options:
         from copula_shirley.registry import who_has  # noqa: PLC0415  (slow)
 
-        if who_has(name):
+        if who_has(name) or start[2].startswith("is no setting"):
             return f"--set {name}{re.sub(r'(?<=^ [(])None|(?<=or )None', 'none', rest)}"
     return text

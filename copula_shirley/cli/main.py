@@ -6,6 +6,7 @@ Errors are one line on stderr and exit code 2; nothing is half-written.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from importlib.metadata import version
@@ -115,7 +116,11 @@ def _wrong_words(error: Any) -> str:
         if must:
             said = fault["input"] if "ctx" in fault else repr(fault["input"])
             return f"{error.param.opts[0]} ({said}) must be {must}"
-    return text.replace("Value error, ", "")
+    text = text.replace("Value error, ", "")
+    choice = re.search(r"Invalid value for '(--[\w-]+)'.*?: ('.*') is not one of (.+)\.$", text)
+    if choice:
+        return f"{choice[1]} ({choice[2]}) must be one of {choice[3].replace(chr(39), '')}"
+    return text
 
 
 def _fail(text: str, code: int = 2) -> None:

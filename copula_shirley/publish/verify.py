@@ -181,9 +181,9 @@ def _verify_drawn(
     """A table against the model that it is said to be drawn from."""
     from copula_shirley.publish.table_check import against_model  # noqa: PLC0415  (slow)
 
-    of_model = verify_file(model, public_key=public_key)
-    if of_model.kind != "model":
+    if is_table(model):
         raise SettingError(f"model ({str(model)!r}) must be a model file, it is a table")
+    of_model = verify_file(model, public_key=public_key)
     verdict.compared_with = model.name
     wrong = [f"model {model.name}: {text}" for text in of_model.faults]
     verdict.note(f"the model {model.name} adds up", wrong)

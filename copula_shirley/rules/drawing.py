@@ -77,8 +77,8 @@ def check_given_kept(tried: int, got: int, n: int) -> None:
     """Refuse to go on where next to no row fulfils the conditions."""
     if got < min(n, LEAST_GIVEN * tried):
         raise SettingError(
-            f"given: fewer than {LEAST_GIVEN:.2%} of the rows that the model draws fulfil "
-            "these conditions; wider ones are needed"
+            f"given (all together): fewer than {LEAST_GIVEN:.2%} of the rows that the model draws "
+            "fulfil these conditions; wider ones are needed"
         )
 
 

@@ -83,7 +83,7 @@ def test_the_rows_of_a_person_are_a_quantile_and_the_note_says_what_it_saves(pla
 WRONG = {
     "draft data.csv --drop gone": "--drop ('gone') must be a column of the table",
     "draft data.csv -o gone.yaml --update": "'gone.yaml' does not exist",
-    "draft data.csv --person gone": "person column 'gone' is not in the table",
+    "draft data.csv --person gone": "--person ('gone') must be a column",
     "draft data.csv -o data.csv --force": "must be another file",
 }
 
