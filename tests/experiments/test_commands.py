@@ -102,7 +102,7 @@ def test_benchmark_of_ones_own_generator(place: Path) -> None:
         ("benchmark privbayes --set degree=$binery", "must be one of $binary"),
         ("benchmark strangers:Copies strangers:Copies", "another one is called Copies"),
         ("benchmark uniform --epsilon much", "--epsilon ('much') must be a positive"),
-        ("benchmark uniform --again done", "'done' is not one of 'failed', 'timeout'"),
+        ("benchmark uniform --again done", "--again ('done') must be one of failed, timeout"),
         ("benchmark uniform --jobs 0", "--jobs (0) must be 1 or more"),
         ("benchmark uniform --seeds 0", "--seeds (0) must be 1 or more"),
         ("benchmark uniform --dataset x", "--dataset ('x') must be among adult"),
