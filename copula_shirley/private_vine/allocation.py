@@ -15,9 +15,9 @@ class Shares:
     """Shares of the budget when data are plenty; margins get the rest."""
 
     size: float = 0.005  # the number of rows, on which the other shares depend
-    classes: float = 0.10  # tables with the target; goes to tree 1 where there is none
+    classes: float = 0.10  # tables with the target; half of both where tree 1 has no classes
+    first_tree: float = 0.35  # both shares where there is no target
     coarse: float = 0.20  # a coarse table of every pair, from which tree and extras are chosen
-    first_tree: float = 0.35
     extras: float = 0.13  # tables that the vine cannot hold
 
 
@@ -28,8 +28,9 @@ CELLS, PARTS, GROUPS = 1.0, (1.0, 0.5, 0.3), 1.0
 #: Rows in a cell of a table, in standard deviations of noise and chance.
 ROWS_PER_NOISE = 2.0
 #: With fewer groups per column than POOR nothing but margins is measured, with fewer than FAIR
-#: no extras, and from RICH on the shares above hold.
-POOR, FAIR, RICH = 1.5, 4.0, 6.0
+#: no extras, and from RICH on all of them, and tables of tree 1 in each class of the target. There,
+#: and without classes from PLENTY on, the other shares above hold.
+POOR, FAIR, RICH, PLENTY = 1.5, 4.0, 6.0, 9.0
 LEAST_GROUPS, MOST_GROUPS = 3, 20
 #: Groups whose margins are measured, for each group of tables; least and most.
 MARGIN_GROUPS, LEAST_MARGIN, MOST_MARGIN = 2.0, 16, 40
@@ -51,6 +52,11 @@ def rows_per_cell(sigma: float) -> float:
     return (square + math.sqrt(square**2 + 4 * square * sigma**2)) / 2
 
 
+def _groups(n: float, sigma: float) -> float:
+    """Groups per column that leave the cells of a table of two columns the rows that they need."""
+    return math.sqrt(n / rows_per_cell(sigma))
+
+
 @dataclass(frozen=True)
 class Allocation:
     """Shares of the budget, which sum to 1 with ``SHARES.size``, and what the noise allows."""
@@ -69,6 +75,8 @@ class Allocation:
     extra_tables: int
     #: Noise that counts of cells are taken to have at least, in rows.
     least_noise: float
+    #: Whether tables of tree 1 are measured in each class of the target.
+    in_classes: bool
 
     @property
     def margin_groups(self) -> int:
@@ -96,6 +104,10 @@ def allocation(
 ) -> Allocation:
     """The more the noise drowns a table, the more goes to the margins.
 
+    With a target each column is counted against it. Tables of tree 1 have its classes only where
+    data are plenty: else there are more cells than rows can fill, and classes share pair copulas
+    that are made of finer tables without them.
+
     Parameters
     ----------
     n : number of rows, public or noisy
@@ -105,23 +117,29 @@ def allocation(
     reweighted : whether tables that the vine cannot hold are of use
     """
     others = columns - targeted
-    own = SHARES.classes if classes > 1 else 0.0
-    first = SHARES.first_tree + SHARES.classes - own
-    sigma = max(noise.sigma(first, max(1, others - 1)), 1e-9)
-    k = math.sqrt(n / (classes * rows_per_cell(sigma)))
-    enough = float(np.clip((k - POOR) / (RICH - POOR), 0, 1))
+    own, links = (SHARES.classes if classes > 1 else 0.0), max(1, others - 1)
+    both = SHARES.classes + SHARES.first_tree
+    sigma = max(noise.sigma(both - own, links), 1e-9)
+    k = _groups(n / classes, sigma)
+    in_classes = classes > 1 and k >= RICH
+    if classes > 1 and not in_classes:
+        # these tables alone show the target now: as much as for the others
+        own = both / 2
+        sigma = max(noise.sigma(both - own, links), 1e-9)
+        k = _groups(n, sigma)
+    enough = 1.0 if in_classes else float(np.clip((k - POOR) / (PLENTY - POOR), 0, 1))
     depth = enough if others > 1 else 0.0
     more = float(np.clip((k - FAIR) / (RICH - FAIR), 0, 1)) if others > 2 else 0.0
     shares = {
         "classes": own * enough * (others > 0),
         "coarse": SHARES.coarse * depth if others > 2 else 0.0,
-        "first_tree": first * depth + SHARES.extras * more * (not reweighted),
+        "first_tree": (both - own) * depth + SHARES.extras * more * (not reweighted),
         "extras": SHARES.extras * more * reweighted,
     }
     groups = int(np.clip(round(min(k, 1e6)), LEAST_GROUPS, MOST_GROUPS))
     # rows are a draw themselves: exact counts tell no more than the chance of a cell allows, and
     # drawn rows that are weighed to meet them closer become few
-    chance = math.sqrt(n / (classes * groups**2))
+    chance = math.sqrt(n / (groups**2 * (classes if in_classes else 1)))
     return Allocation(
         margins=1 - SHARES.size - sum(shares.values()),
         **shares,
@@ -130,4 +148,5 @@ def allocation(
         kappa=KAPPA / max(sigma, chance),
         extra_tables=int(np.clip(EXTRAS_PER_GROUP * groups, LEAST_EXTRAS, MOST_EXTRAS)),
         least_noise=chance,
+        in_classes=in_classes,
     )

@@ -78,8 +78,8 @@ class PrivateVine(Generator):
     neighbours : {"add-remove", "replace-one"}
         Tables that differ by one unit: a row, or a person with up to ``max_rows`` rows.
     target : str, optional
-        A column with few classes that matters most: every table of tree 1 is measured in each
-        class of it.
+        A column with few classes that matters most: every column is counted against it, and tables
+        of tree 1 are measured in each class of it where rows are enough for that.
     truncation : "auto", int or None
         The most trees. With "auto" and None there are as many as there can be: trees above the
         first follow from tables that are measured anyway.

@@ -232,7 +232,7 @@ def best_family(
 
 @dataclass(frozen=True)
 class _Noisy:
-    """A noisy (A, B, classes) table, its known class margins, and the edges of their grids."""
+    """A noisy (A, B, classes) or (A, B, 1) table, known margins in each class, their grids."""
 
     counts: FloatArray
     sigma: float
@@ -250,9 +250,9 @@ class _Noisy:
 
     def pooled(self) -> tuple[FloatArray, float, FloatArray, FloatArray]:
         """Counts, noise and margins of all classes together."""
-        classes = self.counts.shape[2]
+        summed = self.counts.shape[2]
         rows, columns = (part.sum(axis=1) for part in (self.rows, self.columns))
-        return self.counts.sum(axis=2), self.sigma * np.sqrt(classes), rows, columns
+        return self.counts.sum(axis=2), self.sigma * np.sqrt(summed), rows, columns
 
     def option(self, core: pv.Bicop | None, *, checkerboard: bool) -> _Option:
         """Tables by a family (or independence), with or without a checkerboard on top."""
@@ -284,6 +284,7 @@ def pair_copula(
 ) -> PairCopula:
     """Pair copula per class, from a noisy (A, B, classes) table and its known class margins.
 
+    Counts of shape (A, B, 1) are of all classes together, which then share what they show.
     All classes together decide, by an AIC that knows the noise, between a checkerboard on top of
     independence, a family, and a checkerboard on top of a family: strong noise picks one
     parameter, little noise keeps the table. What stands out of the noise in a single class

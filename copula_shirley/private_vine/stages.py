@@ -341,19 +341,31 @@ class _Learner:
         scores |= {pair: scores[pair] + most for pair in self._ruled_pairs()}
         order, links = spanning_tree(model.others, scores)
         model.vine = RegularVine(order)
-        classes = () if self.target is None else (self.target,)
-        maps = [self._groups((*link, *classes)) for link in links]
+        tables = self._with_classes(links)
+        maps = [self._groups(variables) for variables in tables]
         noisy, sigma = yield from self._tables("tree 1", maps, self.plan.first_tree)
-        for (a, b), table in zip(links, noisy, strict=True):
+        for variables, table in zip(tables, noisy, strict=True):
+            a, b = variables[:2]
             smooth_axes = self.columns[a].is_ordered and self.columns[b].is_ordered
-            cube = table.reshape(*table.shape[:2], model.classes)
+            cube = table.reshape(*table.shape[:2], -1)
             families = self.problem.families and smooth_axes
             copula = pair_copula(
                 cube, sigma, model.by_class[a], model.by_class[b], families=families
             )
             model.vine.add(Edge(b, a, copula=copula))
             if copula.family.endswith("checkerboard"):  # noise would only blur a family
-                self._remember((a, b, *classes), table, sigma)
+                self._remember(variables, table, sigma)
+
+    def _with_classes(self, links: Sequence[Pair]) -> list[tuple[int, ...]]:
+        """The links, with the target where rows are enough for a table in each of its classes."""
+        if self.target is None:
+            return list(links)
+        cubes: list[tuple[int, ...]] = [(*link, self.target) for link in links]
+        if self.plan.in_classes or not cubes:
+            return cubes
+        sizes, sigma = self.model.shapes, self._sigma(self.plan.first_tree, len(cubes))
+        most = self.model.total / rows_per_cell(sigma)
+        return [c if math.prod(sizes[j] for j in c) <= most else c[:2] for c in cubes]
 
     def _ruled_pairs(self) -> list[Pair]:
         """Pairs that a rule binds which is kept by rejection: a public choice for tree 1."""
