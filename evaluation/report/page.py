@@ -13,7 +13,7 @@ from copula_shirley.evaluation.judging import Judged, made_by
 from copula_shirley.evaluation.metrics.marginals import shares
 from copula_shirley.evaluation.metrics.registry import verdict
 from copula_shirley.evaluation.metrics.statistics import spearman
-from copula_shirley.evaluation.report.base import environment, filled, written
+from copula_shirley.evaluation.report.base import HERE, environment, filled, written
 from copula_shirley.evaluation.report.pieces import margin_panels, pair_cells, worst_pairs
 from copula_shirley.evaluation.report.summary import headline, percent, sentences
 from copula_shirley.evaluation.report.words import Measure
@@ -40,6 +40,7 @@ def render(judged: Judged) -> str:
     return filled(
         environment(filters=(percent,)),
         "table.html.jinja",
+        HERE / "table.js",
         title=f"How good is the synthetic table of {judged.title or 'these rows'}?",
         judged=judged,
         lines=lines,

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from report_rows import benchmark, row
+from tables import JOBS, jobs
 
+from copula_shirley import Schema
+from copula_shirley.evaluation.judging import judge_tables
+from copula_shirley.evaluation.report import write_report as evaluation_report
 from copula_shirley.experiments.report import write_report
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -42,11 +47,14 @@ class Browser:
     def run(self, script: str, *given: Any) -> Any:
         return self.driver.execute_script(script, *given)
 
-    def show(self, rows: list[dict[str, Any]], width: int = 1280) -> None:
+    def open(self, width: int) -> None:
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        write_report(rows, self.file, "A benchmark </script>")
         self.driver.get(self.file.as_uri())
+
+    def show(self, rows: list[dict[str, Any]], width: int = 1280) -> None:
+        write_report(rows, self.file, "A benchmark </script>")
+        self.open(width)
         ready = "return document.body.dataset.ready === 'yes'"
         WebDriverWait(self.driver, 20).until(lambda _: self.run(ready))
 
@@ -175,8 +183,30 @@ def test_the_page_does_not_scroll_sideways(browser: Browser, width: int) -> None
     browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
     for chart in MARKS:
         browser.choose(f"#{chart} [data-name='Data set']", long)
+    check_width(browser, width)
+
+
+def check_width(browser: Browser, width: int) -> None:
     wide, room = browser.run("return [document.documentElement.scrollWidth, window.innerWidth]")
     assert wide <= room == width
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_report_on_one_table(browser: Browser, width: int) -> None:
+    long = "a_very_long_name_" * 4
+    drawn = jobs(200, 1).rename(columns={"job": long})
+    schema = Schema(tuple(replace(c, name=long if c.name == "job" else c.name) for c in JOBS))
+    metrics = ("tvd1", "tvd2", "spearman_drift", "validity")
+    tables = (drawn, jobs(200, 2).rename(columns={"job": long}), drawn)
+    evaluation_report(judge_tables(*tables, schema, title=long, metrics=metrics), browser.file)
+    browser.open(width)
+    check_width(browser, width)
+    assert browser.count("#verdict ~ .verdict .chip") == 4
+    assert browser.count(".multiples .bars i[tabindex='0']") == 1  # one stop, then arrow keys
+    browser.find("h1").click()  # a window without focus tells nobody
+    focused = "document.querySelector('.pairs td.cell').focus();"
+    told = browser.run(f"{focused} return document.getElementById('tip').textContent")
+    assert "TVD 2" in told
 
 
 def test_paper_has_everything_open(browser: Browser) -> None:
