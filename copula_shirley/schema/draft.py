@@ -184,7 +184,7 @@ def _repeats(table: pd.DataFrame, left: LeftOut) -> bool:
 def summary(table: pd.DataFrame, schema: Schema, odd: Mapping[str, Sequence[str]]) -> str:
     """A line of comment for each column: its kind, its domain, gaps, and what is odd about it."""
     left = {column.name: column.reason for column in schema.left_out}
-    lines = []
+    lines, constants = [], _constants(table, schema)
     for name in map(str, table.columns):
         said = list(odd.get(name, ()))
         if name == schema.person:
@@ -195,6 +195,8 @@ def summary(table: pd.DataFrame, schema: Schema, odd: Mapping[str, Sequence[str]
             column, gaps = schema[name], float(absent(table[name]).mean())
             part = f"{gaps:.1%} missing" if gaps else ""
             said += _oddities(table[name], column)
+            if name in constants:
+                said.append(f"the same in all rows of a {schema.person}: 'per: person'?")
             lines.append((name, column.kind, _domain(column), part, said))
     widths = [min(max(len(line[i]) for line in lines), 40) for i in range(4)]
     texts = []
@@ -202,6 +204,18 @@ def summary(table: pd.DataFrame, schema: Schema, odd: Mapping[str, Sequence[str]
         start = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
         texts.append(f"# {start}  {one_line('; '.join(filter(None, said)))}".rstrip())
     return "".join(f"{text}\n" for text in texts)
+
+
+def _constants(table: pd.DataFrame, schema: Schema) -> set[str]:
+    """Columns that vary in the table, but not between the rows of a person."""
+    if schema.person not in table:
+        return set()
+    names = [name for name in schema.names if name in table]
+    people = table[names].groupby(schema.people(table))
+    if people.size().max() == 1:
+        return set()
+    each, all_rows = people.nunique(dropna=False).max(), table[names].nunique()
+    return {name for name in names if each[name] == 1 < all_rows[name]}
 
 
 def _domain(column: Column) -> str:

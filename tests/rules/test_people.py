@@ -31,6 +31,7 @@ from copula_shirley.rows.writing import write_table
 from copula_shirley.rules.check import numbers_of
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.rules.grouping import grouped
+from copula_shirley.schema.draft import summary
 from copula_shirley.tasks import check
 
 SMALL = Schema.from_yaml(
@@ -347,6 +348,15 @@ def test_check_shows_people_whose_rows_differ() -> None:
     assert found["sex is the same in all rows of a who"] == (2, (3, 5))
     assert found["born is the same in all rows of a who"] == (2, (1, 6))
     assert not check(small(), SMALL)
+
+
+def test_drafts_propose_what_is_the_same_in_all_rows_of_a_person() -> None:
+    table = patients(300)
+    head = summary(table, Schema.draft(table, person="patient"), {})
+    proposed = [line.split()[1] for line in head.splitlines() if "'per: person'?" in line]
+    assert proposed == ["sex", "birth_date", "region"]
+    alone = table.drop_duplicates("patient")
+    assert "per: person" not in summary(alone, Schema.draft(alone, person="patient"), {})
 
 
 def test_scores_know_people() -> None:
