@@ -370,6 +370,8 @@ class Schema:
     def to_table_schema(self) -> dict[str, Any]:
         """The schema as a Table Schema of Frictionless, from which it can be read back whole.
 
+        Its fields are those of the synthetic table: columns that are dropped are none.
+
         Examples
         --------
         >>> schema = Schema((Column("age", "integer", minimum=0, maximum=120),))

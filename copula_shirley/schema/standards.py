@@ -58,8 +58,8 @@ def _written(schema: Schema, to: str, data: str | None, path: Path, told: Told) 
         raise SettingError(f"to ({to!r}) must be one of {', '.join(STANDARDS)}")
     if schema.drafted:
         told(
-            f"{len(schema.drafted)} of {len(schema)} columns were drafted from rows: this tells "
-            "something about them: review the schema before you give this away"
+            f"{len(schema.drafted)} of {len(schema)} columns were drafted from rows, and the file "
+            "tells something about these: review the schema before you give it away"
         )
     url = data or f"{path.stem}.csv"
     if data is None and to in ("data-package", "csvw"):

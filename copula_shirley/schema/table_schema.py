@@ -33,7 +33,7 @@ MOMENT = "%Y-%m-%d %H:%M:%S"
 
 
 def to_table_schema(schema: Schema, resource: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A schema as a Table Schema, for a resource of a data package if one is given."""
+    """The synthetic table as a Table Schema, for a resource of a data package if one is given."""
     columns = [_field(column, schema.file) for column in schema]
     found: dict[str, Any] = {
         "$schema": TABLE_SCHEMA,
