@@ -61,7 +61,7 @@ class Query:
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", self.text.strip().rstrip(";"))
         found = ADDRESS.match(self.address)
-        if found is None or found["scheme"] not in SCHEMES:
+        if found is None or found["scheme"] not in SCHEMES or self.address.endswith(":"):
             rule = "must be sqlite:FILE or postgresql://HOST/NAME"
             raise SchemaError(f"a database ({found['scheme'] if found else '?'}:...) {rule}")
         if not self.text:

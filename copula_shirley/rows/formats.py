@@ -40,6 +40,7 @@ class Format:
     check_written: Callable[[Schema, int], str | None] | None = None
     #: What the file says of its columns, value labels and the like; None if it says nothing.
     codebook: Callable[[Any, FileFormat], Codebook] | None = None
+    has_sheets: bool = False
     #: Whether it is text with separators: all of ``FileFormat`` matters, and it may be packed.
     is_text: bool = False
 
@@ -63,8 +64,9 @@ FORMATS = (
         cells=excel.cells,
         write=excel.write,
         check_written=excel.check_written,
+        has_sheets=True,
     ),
-    Format("excel with macros", (".xlsm",), cells=excel.cells),
+    Format("excel with macros", (".xlsm",), cells=excel.cells, has_sheets=True),
     Format(
         "stata",
         (".dta",),

@@ -24,7 +24,7 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.rows.cells import Cells, texts_of, typed_cells, without_named
 from copula_shirley.rows.formats import Place, check_format
 from copula_shirley.rows.packed import STANDARD, opened
-from copula_shirley.rows.tables import whole
+from copula_shirley.rows.tables import told, whole
 from copula_shirley.rows.text_files import of_ending, read_texts, typed
 from copula_shirley.schema.codebook import NO_CODEBOOK, Codebook
 from copula_shirley.schema.column import KINDS
@@ -74,7 +74,7 @@ def recognised(
     if str(path) == STANDARD:
         rule = "is read once, and a draft looks at a table twice: name a file, or a schema"
         raise SchemaError(f"standard input {rule}")
-    how = (declared or PLAIN).told(missing, sheet)
+    how = told(path, declared or PLAIN, missing, sheet)
     found: Recognised = whole(path, lambda: _recognised(path, how, declared))
     tell = check_format(path).codebook
     if tell is None:

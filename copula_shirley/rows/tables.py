@@ -14,7 +14,7 @@ from copula_shirley.errors import SchemaError, ShirleyError
 from copula_shirley.files.atomic import check_regular
 from copula_shirley.rows.databases import Query, in_order
 from copula_shirley.rows.formats import Place, check_format, file_of, format_of, place_of
-from copula_shirley.schema.file_format import PLAIN
+from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.schema import Schema
 
 
@@ -56,8 +56,8 @@ def read_table(
     Columns that it leaves out are empty unless ``left_out`` asks for them. Without a schema pandas
     finds the types from all rows together, which is no basis for a release.
     """
-    how = (PLAIN if schema is None else schema.file).told(missing, sheet)
     place = path if isinstance(path, Query) else place_of(str(path), query)
+    how = told(place, PLAIN if schema is None else schema.file, missing, sheet)
     if schema is not None and left_out:
         schema = replace(schema, left_out=())
     read = check_format(place).read
@@ -65,6 +65,13 @@ def read_table(
     if isinstance(place, Query) and schema is not None and schema.person is not None:
         table = in_order(table)
     return table
+
+
+def told(place: Place, file: FileFormat, missing: Sequence[str], sheet: str | None) -> FileFormat:
+    """How a file is read, with what is said of it beside its schema."""
+    if sheet is not None and not check_format(place).has_sheets:
+        raise SchemaError(f"sheet ({sheet!r}) must be left out: {str(place)!r} is no workbook")
+    return file.told(missing, sheet)
 
 
 def whole(path: Place, read: Any) -> Any:

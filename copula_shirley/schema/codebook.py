@@ -52,8 +52,9 @@ def with_labels(
 ) -> Schema:
     """A drafted schema with the labels of columns in which every known value has one.
 
-    Only with ``declared`` are they called so, and does one that seemed to identify people come
-    back: whoever says it knows that they were not made from the rows.
+    Only with ``declared`` are they called so, are labels listed that few rows have, and does a
+    column come back that seemed to identify people: whoever says it knows that the labels were not
+    made from the rows.
     """
     found = {column.name: column for column in schema}
     left = {column.name for column in schema.left_out}
@@ -61,6 +62,8 @@ def with_labels(
         listed = [label for label in dict.fromkeys(labels.values()) if label not in _gaps(schema)]
         known = table[name][~absent(table[name])] if name in table else ()
         wanted = name in found or (declared and name in left)
+        if name in found and found[name].other is not None and not declared:
+            wanted = False  # the draft keeps values to itself that few rows have
         if wanted and listed and set(known) <= set(listed):
             found[name] = Column(
                 name,
@@ -84,7 +87,7 @@ def _gaps(schema: Schema) -> set[str]:
 
 def labels_note(schema: Schema, codebook: Codebook, *, declared: bool) -> list[str]:
     """What a curator must confirm of value labels."""
-    names = [c.name for c in schema if c.name in codebook.labels and c.source and c.is_listed]
+    names = [c.name for c in schema if c.name in codebook.labels and c.is_listed]
     if not names:
         return []
     if declared:

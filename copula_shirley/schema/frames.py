@@ -85,7 +85,7 @@ def stored(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column of a type that pandas knows."""
     kind = column.type
-    if isinstance(kind, pa.UuidType):
+    if isinstance(kind, getattr(pa, "UuidType", ())):  # older versions have none
         return pa.chunked_array([[v and str(v) for v in column.to_pylist()]], type=pa.string())
     column, kind = stored(column), getattr(kind, "storage_type", kind)
     if pa.types.is_time(kind):  # a time of day is a length of time since midnight

@@ -142,6 +142,8 @@ def test_wrong_addresses(tmp_path: Path) -> None:
         ("mysql://ann:geheim@host/x", "--query", "SELECT 1"): "a database (mysql:...) must be sqli",
         ("text.db", "--query", "SELECT 1"): "--query ('SELECT 1') must be asked of a database",
         ("text.db",): "must end in one of",
+        ("sqlite:", "--query", "SELECT 1"): "must be sqlite:FILE or postgresql://HOST/NAME",
+        ("t.csv", "--sheet", "S"): "--sheet ('S') must be left out: 't.csv' is no workbook",
     }.items():
         line = run("draft", *words, folder=tmp_path).refusal()
         assert said in line and SECRET not in line and "geheim" not in line

@@ -120,6 +120,16 @@ def test_labels_that_seem_to_name_people_are_left_out_until_somebody_declares_th
     assert len(Schema.read(tmp_path / "b.yaml")["who"].categories) == ROWS
 
 
+def test_a_label_that_few_rows_have_is_listed_by_declaration_alone(tmp_path: Path) -> None:
+    table = pd.DataFrame({"health": [1.0] * 55 + [2.0] * 5, "kids": [1.0, 2.0] * 30})
+    survey(tmp_path, table, "s.dta")
+    for words, listed in (("", ("good", "other")), ("--declare-labels", ("good", "fair", "bad"))):
+        assert run(f"draft s.dta {words} --force -o s.yaml", folder=tmp_path).code == 0
+        health = Schema.read(tmp_path / "s.yaml")["health"]
+        assert health.categories == listed
+        assert health.provenance == ("declared" if words else "drafted")
+
+
 @pytest.mark.parametrize("kind", ["sav", "zsav", "dta"])
 def test_a_code_is_read_as_its_label_where_the_schema_lists_it(kind: str, tmp_path: Path) -> None:
     path = survey(tmp_path, TABLE[["sex", "kids"]], f"s.{kind}")
