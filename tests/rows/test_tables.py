@@ -182,7 +182,16 @@ def test_synthesize_opens_and_validates_once(
     left = tuple(LeftOut(n, replace="id") for n in (*PEOPLE.names[3:], "email"))
     Schema(tuple(columns), "who", left_out=left).write(tmp_path / "s.yaml")
     ReleaseLedger.new(tmp_path / "cap.json", Budget(9, 1e-6), unit="person")
-    words = ("synthesize", "t.csv", "--schema", "s.yaml", "-o", "out.csv", *options)
+    words = (
+        "synthesize",
+        "t.csv",
+        "--schema",
+        "s.yaml",
+        "-o",
+        "out.csv",
+        "--accept-poor",
+        *options,
+    )
     with counted(monkeypatch) as counts:
         outcome = run(*words, folder=tmp_path)
     assert outcome.code == 0, outcome.err
