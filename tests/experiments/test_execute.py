@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from copula_shirley import Column, Schema
 from copula_shirley.experiments.run.candidates import check_one_hot
-from copula_shirley.experiments.run.execute import execute
+from copula_shirley.experiments.run.execute import TableError, checked, execute
 from copula_shirley.experiments.run.synthesis import Skip
 from copula_shirley.experiments.specs import Run, frozen
+from copula_shirley.schema.left_out import LeftOut
 
 MADE = Run("made", "x", "uniform", rows=100, folds=2, metrics=("ks", "mcc_binary", "tvd2"))
 
@@ -69,6 +72,18 @@ def test_targets_of_tasks_are_names_in_settings() -> None:
     row, _ = execute(run, {})
     assert row["status"] == "done", row.get("traceback")
     assert row["run"]["settings"]["target"] == "$binary"
+
+
+def test_columns_that_are_made_up_are_not_scored() -> None:
+    schema = Schema(
+        (Column("a", "integer", minimum=0, maximum=9),), left_out=(LeftOut("no", replace="id"),)
+    )
+    rows = pd.DataFrame({"no": [1, 2], "a": [3, 4]})
+    fold: Any = SimpleNamespace(schema=schema, rows=2)
+    for table in (rows, rows[["a"]]):  # generators of others lack them
+        pd.testing.assert_frame_equal(checked(table, fold), rows[["a"]])
+    with pytest.raises(TableError, match="are lacking"):
+        checked(rows[["no"]], fold)
 
 
 @pytest.mark.parametrize(
