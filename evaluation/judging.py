@@ -128,7 +128,7 @@ def judge(
     """
     rng = generator_of(random_state)
     train, test = split(table, dealt(table, schema.person, PARTS, rng), 0)
-    order = jobs.Order(generator, train, schema, accept_unproved=True)
+    order = jobs.Order(generator, train, schema, accept_unproved=True, accept_poor=True)
 
     def told(share: float, of: float) -> Callable[[str, float], None]:
         return lambda stage, done: progress(stage, share + of * done)
