@@ -13,8 +13,9 @@ replacement (Hoeffding 1963, theorem 4), which is at most (1 - s)^-(k - 1) for k
 true table passes t with a chance of at most exp(-t) (e t / d)^d, d = k - 1, for every n. With
 n > N the two change places. That bound, times the number of comparisons, must be below
 ``SUSPICION``. Rows of a vine are spread more evenly than independent ones, which makes t smaller.
-Where rows repeat each other, as under a condition that few rows of the pool fulfil, samples of the
-model differ from each other by more than chance: t is divided by what they do.
+Where rows repeat each other, as under a condition that few rows of the pool fulfil, or in columns
+that are the same in all rows of a person, samples of the model differ from each other by more than
+chance: t is divided by what they do.
 
 What is not found: rows that were put in and have the model's margins and pairs, and few rows of
 any kind. Values inside one group of cells are not compared either.
