@@ -1,4 +1,4 @@
-"""The rules of the house: who imports whom, what the README names, what ships."""
+"""The rules of the house: who imports whom, what pages name, what ships."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ def test_nothing_is_pickled(package: str) -> None:
         assert not re.search(r"\bpickle\.(load|dump)|allow_pickle=True", text), path
 
 
-def test_readme_says_where_the_thesis_stands_in_the_code() -> None:
+def test_a_page_says_where_the_thesis_stands_in_the_code() -> None:
     # a name that was moved: run the script again; one that is gone: mend thesis_index.yaml first
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = thesis_index.PAGE.read_text(encoding="utf-8")
     again = "python tests/thesis_index.py"
-    assert thesis_index.renewed(readme) == readme, f"README.md is out of date: run {again}"
+    assert thesis_index.renewed(page) == page, f"{thesis_index.PAGE.name} is old: run {again}"
 
 
 def test_a_name_that_stands_nowhere_or_twice_is_named() -> None:

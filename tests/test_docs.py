@@ -43,6 +43,10 @@ def test_the_rules_of_the_page_are_a_schema() -> None:
     assert PrivateVine().plan(schema, 10_000).stages["stage"].iloc[0] == "functions"
 
 
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
 def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     code = readme.partition("## From Python")[2].partition("```python\n")[2].partition("```")[0]

@@ -1,7 +1,7 @@
-"""README's table "From the thesis to the code", written from ``thesis_index.yaml``.
+"""The table "From the thesis to the code" of reproduction.md, from ``thesis_index.yaml``.
 
 ``python tests/thesis_index.py`` looks up where each class, function and
-test stands now and writes the table between two marks in README.md.
+test stands now and writes the table between two marks in docs/reproduction.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from copula_shirley.files.atomic import atomic_path
 
 ROOT = Path(__file__).resolve().parents[1]
 INDEX = Path(__file__).with_name("thesis_index.yaml")
-#: Where the table begins and ends in README.md.
+#: The page, and where the table begins and ends in it.
+PAGE = ROOT / "docs" / "reproduction.md"
 BEGIN, END = "<!-- thesis index -->", "<!-- end of the thesis index -->"
 CODE = ("copula_shirley", "evaluation", "baselines", "experiments")
 
@@ -67,20 +68,19 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def renewed(readme: str) -> str:
-    """README's text with the table as it should be."""
-    before, begin, rest = readme.partition(BEGIN)
+def renewed(page: str) -> str:
+    """The page's text with the table as it should be."""
+    before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        raise SettingError(f"README.md must have the marks {BEGIN!r} and {END!r}")
+        raise SettingError(f"{PAGE.name} must have the marks {BEGIN!r} and {END!r}")
     return f"{before}{BEGIN}\n{table()}\n{END}{after}"
 
 
 def main() -> None:
-    """Write the table into README.md."""
-    readme = ROOT / "README.md"
-    text = renewed(readme.read_text(encoding="utf-8"))
-    with atomic_path(readme) as partial:
+    """Write the table into the page."""
+    text = renewed(PAGE.read_text(encoding="utf-8"))
+    with atomic_path(PAGE) as partial:
         partial.write_text(text, encoding="utf-8")
 
 

@@ -89,7 +89,7 @@ def test_the_document_has_figures_tables_verdicts_failures_and_origin(
     page = (tmp_path / "reproduction.html").read_text(encoding="utf-8")
     assert page.count("<img") == len(pictures) == page.count('src="data:image/png;base64,')
     assert "one-hot &lt;b&gt;codes" in page
-    assert "README, The privacy label" in page  # long texts are not cut
+    assert "docs/reproduction.md, The privacy label" in page  # long texts are not cut
     assert (tmp_path / "tables" / "table_5_1.md").is_file()
     assert not (tmp_path / "tables" / "table_5_2.md").exists()
 

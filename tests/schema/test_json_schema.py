@@ -18,7 +18,8 @@ from copula_shirley import Column, Schema, SchemaError
 from copula_shirley.files.strict_yaml import load_yaml
 from copula_shirley.schema.column import KINDS
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGES = "".join((ROOT / page).read_text("utf-8") for page in ("README.md", "docs/schema.md"))
 VALIDATOR = jsonschema.Draft202012Validator(Schema.json_schema())
 
 
@@ -27,14 +28,15 @@ def plain(text: str) -> Any:
     return json.loads(json.dumps(load_yaml(text), default=str))
 
 
-def test_the_readme_and_drafts_and_every_kind_are_valid() -> None:
+def test_pages_and_drafts_and_every_kind_are_valid() -> None:
     VALIDATOR.check_schema(Schema.json_schema())
-    (example,) = (b for b in re.findall(r"```yaml\n(.*?)```", README, re.S) if "columns:" in b)
+    examples = [b for b in re.findall(r"```yaml\n(.*?)```", PAGES, re.S) if "columns:" in b]
+    assert len(examples) == 2
     table = people().assign(who=range(400), email=[f"x{i}@example.org" for i in range(400)])
     kinds = Schema(tuple(Column(k, k, **v.least) for k, v in KINDS.items()))
     drafts = (Schema.draft(table), Schema.draft(table, person="who"), PEOPLE, kinds, STAYS)
     texts = [schema.to_yaml() for schema in (*drafts, Schema.of_kinds({k: k for k in KINDS}))]
-    for text in (example, *texts):
+    for text in (*examples, *texts):
         Schema.from_yaml(text)
         VALIDATOR.validate(plain(text))
 
