@@ -52,7 +52,10 @@ CASES = [
 def test_the_contract_holds_with_rules(kind: Any, neighbours: str) -> None:
     table, schema = ruled_town()
     assert kind().coordinates(schema).learned and kind().coordinates(schema).rejecting()
-    report = check_generator(kind, table=table, schema=schema, neighbours=neighbours, raise_=False)
+    # with more noise a job that is learned for so few rows may leave none that keeps the rules
+    settings: dict[str, Any] = {"degree": 1, "epsilon": 8.0} if kind is PrivBayes else {}
+    settings |= {"neighbours": neighbours}
+    report = check_generator(kind, table=table, schema=schema, raise_=False, **settings)
     assert not report.failures, report
     for check in ("replay", "cost", "charged first", "no row in the file"):
         assert report[check].status == "passed", report[check]
