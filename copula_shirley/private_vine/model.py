@@ -35,10 +35,22 @@ POOL, LEAST_POOL = 4, 20_000
 LEAST_WIDTH = 1e-9
 #: Most rows drawn for a sample under conditions, a few hundred MB.
 MOST_POOL = 2_000_000
-#: A sample that repeats fewer rows is warned of.
-FEW = 500
+#: A sample that repeats fewer rows is warned of, and drawn from the vine under its condition
+#: if that has more; at once if fewer than so many rows would fulfil the condition.
+FEW, LEAST_FULFILLING = 500, 50
 #: Passes through the tables when drawn rows are weighed: at the fit, and at each sample.
 SWEEPS, POLISH = 8, 6
+
+
+def effective(weights: FloatArray) -> float:
+    """How many rows of equal weight tell as much as rows with these weights.
+
+    Examples
+    --------
+    >>> effective(np.array([1.0, 1.0, 0.0, 0.0])), effective(np.zeros(3))
+    (2.0, 0.0)
+    """
+    return float(weights.sum() ** 2 / max((weights**2).sum(), 1e-300))
 
 
 @dataclass(eq=False)
@@ -281,36 +293,46 @@ class FittedVine:
     def _pool(self, n: int, rng: np.random.Generator, given: Mapping[int, Condition]) -> Pool:
         """Cells of rows to choose a sample from, their weights, and numbers that are drawn.
 
-        Under a condition that is not rare, rows are drawn without it and weighed by all tables;
-        those that fulfil it stay. Under a rare one they are drawn from the vine under the
-        condition, where only the factors found at the fit apply, since tables are of all rows.
+        Rows are drawn without the condition and weighed by all tables; those that fulfil it stay,
+        which are rows of the plain model. Where too few would, rows are drawn from the vine under
+        the condition, where only the factors found at the fit apply, since tables are of all rows.
+        Of both pools the one stays whose weights are worth more rows.
         """
         size = max(POOL * n, LEAST_POOL)
         chance = self._chance(given)
-        if not given or chance * MOST_POOL >= size:
-            drawn = self.draw_cells(math.ceil(size / chance), rng)
-            codes, weight, numbers = self.ruled(*drawn, rng, given)
+        many = math.ceil(size / max(chance, size / max(size, MOST_POOL)))
+        pools: list[Pool] = []
+        if not given or chance * many >= LEAST_FULFILLING:
+            pools = [self._fulfilling(many, rng, given)]
+        if given and not (pools and effective(pools[0][1]) >= min(n, FEW)):
+            codes, weight, numbers = self.ruled(*self.draw_cells(size, rng, given), rng, given)
+            if not weight.sum() > 0:  # too unlikely together for floating-point numbers
+                weight = np.ones_like(weight)
             if self.factors is not None:
-                weight = self.weigh(codes, weight, POLISH)
-            for j, condition in given.items():
-                weight = weight * self._left(j, condition)[codes[j]]
-            kept = np.flatnonzero(weight)
-            if not given or len(kept) >= n:
-                numbers = {j: column[kept] for j, column in numbers.items()}
-                return [column[kept] for column in codes], weight[kept], numbers
-        codes, weight, numbers = self.ruled(*self.draw_cells(size, rng, given), rng, given)
-        if not weight.sum() > 0:  # too unlikely together for floating-point numbers
-            weight = np.ones_like(weight)
-        if self.factors is not None:
-            weight = self.weigh(codes, weight, 0)
-        effective = weight.sum() ** 2 / (weight**2).sum()
-        if effective < min(n, FEW):
+                weight = self.weigh(codes, weight, 0)
+            pools.append((codes, weight, numbers))
+        best = max(pools, key=lambda pool: effective(pool[1]))
+        if given and effective(best[1]) < min(n, FEW):
             warnings.warn(
-                f"these conditions are rare: the sample repeats about {effective:.0f} different "
-                "rows of the model, so its margins may be off; wider conditions are drawn better",
+                "these conditions are rare: the sample repeats about "
+                f"{effective(best[1]):.0f} different rows of the model, so its margins may be "
+                "off; wider conditions are drawn better",
                 stacklevel=2,
             )
-        return codes, weight, numbers
+        return best
+
+    def _fulfilling(
+        self, many: int, rng: np.random.Generator, given: Mapping[int, Condition]
+    ) -> Pool:
+        """Those of many rows of the plain model that fulfil all conditions."""
+        codes, weight, numbers = self.ruled(*self.draw_cells(many, rng), rng, given)
+        if self.factors is not None:
+            weight = self.weigh(codes, weight, POLISH)
+        for j, condition in given.items():
+            weight = weight * self._left(j, condition)[codes[j]]
+        kept = np.flatnonzero(weight)
+        numbers = {j: column[kept] for j, column in numbers.items()}
+        return [column[kept] for column in codes], weight[kept], numbers
 
     def _chance(self, given: Mapping[int, Condition]) -> float:
         """The share of rows that would fulfil all conditions if columns were independent."""
