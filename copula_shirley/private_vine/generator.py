@@ -166,6 +166,13 @@ class PrivateVine(Generator):
                 raise SettingError(
                     f"target ({target!r}) must have at most {MOST_CLASSES} cells, it has {size}"
                 )
+        stored = self._storages(schema)
+        listed = [name for name, storage in stored.items() if storage == "category"]
+        if listed and self.delta == 0 and self.epsilon is not None:
+            raise SettingError(
+                f"delta (0) must be positive to find the categories of {listed[0]!r}; or declare "
+                "them in a schema"
+            )
 
     def _check_noise(self, schema: Schema) -> None:
         """Refuse noise that cannot be drawn, before a stage that needs it has spent anything."""
@@ -195,12 +202,6 @@ class PrivateVine(Generator):
     ) -> tuple[pd.DataFrame, Schema, Ledger]:
         """The table on its domain, which is measured where it was not declared."""
         stored = self._storages(schema)
-        listed = [name for name, storage in stored.items() if storage == "category"]
-        if listed and self.delta == 0 and self.epsilon is not None:
-            raise SettingError(
-                f"delta (0) must be positive to find the categories of {listed[0]!r}; or declare "
-                "them in a schema"
-            )
         table, schema, ledger = super()._enter(table, schema, rng)
         # nothing was refused: only now what an earlier fit left may go
         self._forget()
