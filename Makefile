@@ -1,4 +1,5 @@
 # make run: the main job on the embedded data set.  make test: tests, linter, type checker.
+# make docs: tests of the pages, then the site in docs/_build/html, whose tutorials run.
 # Each builds its own environment in .venv if it is missing.
 PYTHON ?= python3
 VENV ?= .venv
@@ -19,8 +20,9 @@ test-all: lint
 wheel: $(VENV)/installed
 	$(BIN)/python -m pytest tests/packaging
 
-docs: $(VENV)/installed
+docs: $(VENV)/docs
 	$(BIN)/python -m pytest tests/test_docs.py tests/test_privacy_page.py tests/test_architecture.py
+	$(BIN)/python -m sphinx -q -E -W --keep-going docs docs/_build/html
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -35,5 +37,9 @@ $(VENV)/installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
+$(VENV)/docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis report.html
+	rm -rf $(VENV) docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis report.html

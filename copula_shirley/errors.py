@@ -1,6 +1,6 @@
 """Every error and warning that this project raises on purpose.
 
-All errors are ``ValueError``s whose message names the column or the setting,
+Each error is a ``ValueError`` whose message names the column or the setting,
 the value and what would be right.
 """
 

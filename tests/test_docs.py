@@ -15,7 +15,8 @@ from copula_shirley import PrivateVine, Schema
 from copula_shirley.schema.rule_entries import KEYS
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("experiments/*/*.md")]
+FOLDERS = ("", "docs", "docs/tutorials", "experiments/*")
+PAGES = [page for folder in FOLDERS for page in sorted(ROOT.glob(f"{folder}/*.md".lstrip("/")))]
 
 
 def anchors(page: Path) -> set[str]:
