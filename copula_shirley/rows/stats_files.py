@@ -1,8 +1,13 @@
 """Files of Stata, SPSS and SAS, with the value labels and missing codes that they declare.
 
-A coded value is read as its label in a column whose schema lists the label, and as its code
-elsewhere; that follows from the schema and the file's own codebook, and from the value alone. Codes
-that the file declares missing (of users, and .a to .z) are missing.
+A coded value is read as its label, and as its code where the schema holds the codes: in a column of
+numbers, or where it lists codes and not the label. That follows from the schema and the file's own
+codebook, and from the value alone. Codes that the file declares missing (of users, and .a to .z)
+are missing.
+
+pandas and R number the values of a column of labels as they save it, so that one row more, with a
+value of its own, gives other codes to all rows. Labels that are numbers, and other ones than their
+codes, betray that: then no code is read.
 """
 
 from __future__ import annotations
@@ -25,9 +30,11 @@ from copula_shirley.rows.cells import Cells, as_text, columns_of, read_cells
 from copula_shirley.rows.excel import MADE, finer_than_milliseconds
 from copula_shirley.rows.packed import HARMLESS, LARGEST_RATIO
 from copula_shirley.schema.codebook import Codebook, Labels
+from copula_shirley.schema.column import Column
 from copula_shirley.schema.duration import text_of
 from copula_shirley.schema.file_format import FileFormat
 from copula_shirley.schema.schema import MOST_COLUMNS, Schema
+from copula_shirley.schema.values import number_of, position_in
 
 #: Where SAS keeps the labels of a table: beside it.
 CATALOG = ".sas7bcat"
@@ -65,12 +72,22 @@ def read(path: str | Path, schema: Schema | None, how: FileFormat) -> pd.DataFra
         return read_cells(cells(path, how), None, how)
     values, codebook = _values(path, how)
     for column in schema:
-        listed, labels = set(column.categories), codebook.labels.get(column.name, {})
-        every = column.open or not (column.is_listed or column.is_number)  # times as texts
-        wanted = {code: label for code, label in labels.items() if every or label in listed}
-        if wanted and column.name in values:
+        labels = codebook.labels.get(column.name, {})
+        if labels and column.name in values:
+            wanted = _wanted(labels, column)
             values[column.name] = [wanted.get(v, v) for v in values[column.name]]
     return read_cells(values, schema, how)
+
+
+def _wanted(labels: Labels, column: Column) -> Labels:
+    """The labels that are read in place of their codes."""
+    where = position_in(column.domain.categories)
+    by_code = column.is_number or any(where(code) >= 0 for code in labels)
+    numbers = ((code, number_of(label)) for code, label in labels.items())
+    renumbered = any(not math.isnan(number) and number != code for code, number in numbers)
+    if column.open or renumbered or not by_code:
+        return labels
+    return {code: label for code, label in labels.items() if where(label) >= 0}
 
 
 def codebook_of(path: str | Path, how: FileFormat) -> Codebook:

@@ -6,6 +6,7 @@ import base64
 import datetime as dt
 import gzip
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,22 @@ def test_no_row_changes_how_another_is_read(odd: float, tmp_path: Path) -> None:
     two = read_table(survey(tmp_path, more, "b.sav"), schema)
     assert one.dtypes.equals(two.dtypes)
     assert one.astype(object).equals(two.drop(index=1).reset_index(drop=True).astype(object))
+
+
+@pytest.mark.parametrize("more", [5, 500, "unknown"])
+def test_codes_that_pandas_made_of_the_rows_are_not_read(more: Any, tmp_path: Path) -> None:
+    """It numbers 10, 20, 30 as 0, 1, 2; with a 5 among them they are 1, 2, 3."""
+    pay = Column("pay", "integer", minimum=0, maximum=100)
+    band = Column("band", "categorical", categories=(0, 1, 2, 3, 10, 20, 30))
+    for values in ([10, 20, 30], [10, 20, 30, more]):
+        own = pd.Categorical(values, sorted(set(values), key=lambda v: (str(type(v)), v)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pd.errors.ValueLabelTypeMismatch)
+            frame = pd.DataFrame({"pay": own, "band": own})
+            frame.to_stata(tmp_path / "t.dta", write_index=False)
+        table = read_table(tmp_path / "t.dta", Schema((pay, band)))
+        assert table["pay"].tolist()[:3] == table["band"].tolist()[:3] == [10, 20, 30]
+    assert str(table["pay"].iloc[3]) == str(more)  # no 0, and no 3
 
 
 #: A table of three rows and its catalog as SAS writes them, packed: test data of pyreadstat (Apache
