@@ -42,7 +42,11 @@ def as_frame(table: Any) -> Any:
         why = type(error).__name__
         raise SchemaError(f"table ({type(table).__name__}) must be a table: {why}") from None
     check_columns(found.schema)
-    return frame_of(found)
+    try:
+        return frame_of(found)
+    except (pa.ArrowException, ValueError, OverflowError) as error:  # its words may quote a value
+        why = type(error).__name__
+    raise SchemaError(f"table: a value cannot be read ({why}), such as a date beyond the year 9999")
 
 
 def like(given: Any, made: pd.DataFrame) -> Any:
@@ -89,7 +93,8 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pa.chunked_array([[v and str(v) for v in column.to_pylist()]], type=pa.string())
     column, kind = stored(column), getattr(kind, "storage_type", kind)
     if pa.types.is_time(kind):  # a time of day is a length of time since midnight
-        return column.cast(pa.time64("us")).cast(pa.int64()).cast(pa.duration("us"))
+        micro = column.cast(pa.time64("us"), safe=False)  # cut, as all times are
+        return micro.cast(pa.int64()).cast(pa.duration("us"))
     return column.cast(known) if (known := _known(kind)) != kind else column
 
 

@@ -135,3 +135,19 @@ def test_what_is_no_table_is_one_error(name: str) -> None:
     for use in (AGES.validate, lambda t: Uniform().fit(t, AGES)):
         with pytest.raises(SchemaError, match=said):
             use(make())
+
+
+@pytest.mark.parametrize(
+    "column", [pa.array([2739877 * 365], pa.date32()), pa.array([10**18], pa.date64())]
+)
+def test_a_date_that_cannot_be_is_one_error_without_it(column: pa.Array) -> None:
+    with pytest.raises(SchemaError, match=r"a value cannot be read \(\w+\)") as refused:
+        as_frame(pa.table({"day": column}))
+    shown = f"{refused.value} {refused.value.__context__}"
+    assert "year 2" not in shown and "3168808" not in shown
+
+
+def test_times_of_a_day_are_cut_to_microseconds_each_by_itself() -> None:
+    table = pa.table({"t": pa.array([1_234_567_891, None, 5_000], pa.time64("ns"))})
+    micro = pd.to_timedelta(pd.Series([1_234_567, None, 5]), unit="us")
+    assert as_frame(table)["t"].astype("timedelta64[ns]").equals(micro.astype("timedelta64[ns]"))
