@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pandas as pd
 import pyarrow as pa
@@ -34,7 +34,17 @@ from copula_shirley.schema.schema import Schema
 #: What an address of a database starts with, and what is one that nobody reads.
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 SCHEMES = {"sqlite": SQLITE, "postgresql": POSTGRESQL, "postgres": POSTGRESQL}
-ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+):(?://|(?<=sqlite:))", re.ASCII)
+ADDRESS = re.compile(
+    rf"(?P<scheme>[a-z][a-z0-9+.-]+):(?://|(?<={SQLITE}:)|(?<={POSTGRESQL}:)|(?<=postgres:))",
+    re.ASCII | re.IGNORECASE,
+)
+#: An address that can be shown, and what is shown of it: neither people nor settings. A sign such
+#: as @ where none may be can be that of a password that is not written as %40.
+SHOWN = re.compile(
+    r"[a-z]+://(?:[^@/?#]*@)?"
+    r"(?P<where>(?:[^@/?#:,]*|\[[^\]@/?#]*\])(?::\d+)?(?:/[^@/?#]*)?)(?:\?[^@]*)?",
+    re.ASCII | re.IGNORECASE,
+)
 #: What PostgreSQL says of a connection; its other words may hold the address, password included.
 REASONS = (
     *("password authentication failed", "no password supplied", "Connection refused"),
@@ -61,7 +71,8 @@ class Query:
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", self.text.strip().rstrip(";"))
         found = ADDRESS.match(self.address)
-        if found is None or found["scheme"] not in SCHEMES or self.address.endswith(":"):
+        named = found is not None and found["scheme"].lower() in SCHEMES
+        if not named or self.address.endswith(":"):
             rule = "must be sqlite:FILE or postgresql://HOST/NAME"
             raise SchemaError(f"a database ({found['scheme'] if found else '?'}:...) {rule}")
         if not self.text:
@@ -70,7 +81,7 @@ class Query:
     @property
     def scheme(self) -> str:
         """The kind of database."""
-        return SCHEMES[self.address.partition(":")[0]]
+        return SCHEMES[self.address.partition(":")[0].lower()]
 
     @property
     def path(self) -> Path | None:
@@ -83,12 +94,8 @@ class Query:
     def __str__(self) -> str:
         if self.path is not None:
             return f"sqlite:{self.path}"
-        try:
-            parts = urlsplit(self.address)
-            where = f"{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"
-        except ValueError:
-            where = "..."
-        return f"postgresql://{where}"
+        known = SHOWN.fullmatch(self.address)
+        return f"postgresql://{known['where'] if known else '...'}"
 
 
 def is_address(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -154,6 +155,23 @@ def test_an_address_is_shown_without_its_password() -> None:
     query = Query("postgresql://ann:geheim@host:99/x?password=geheim", "SELECT 1")
     assert str(query) == "postgresql://host:99/x" and "geheim" not in repr(query)
     assert "geheim" not in str(Query("postgres://a:geheim@[bad/x", "SELECT 1"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("postgresql://ann:12/geheim@host/x", "postgresql://ann:12#geheim@host/x"),
+        *("postgresql://ann:ge@heim@host/x", "POSTGRESQL://ann:geheim@host/x"),
+        *("postgresql:ann:geheim@host/x", "postgres:/ann:geheim@host/x"),
+    ],
+)
+def test_a_password_that_is_written_wrong_is_not_shown(address: str) -> None:
+    place = place_of(address, "SELECT 1")
+    assert isinstance(place, Query) and not {"heim", "12"} & {*re.split(r"\W", str(place))}
+    assert "geheim" not in f"{place} {place!r}"
+    with pytest.raises(SchemaError) as refused:
+        place_of(address)
+    assert "heim" not in str(refused.value) and "ann" not in str(refused.value)
 
 
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
