@@ -41,6 +41,8 @@ DRAFT_NOTE = f"""\
 # 'pattern: "P-{{n:07}}"'; or 'replace: fake, fake: name, locale: de_DE' for made-up ones; or
 # 'person: {{column: ..., max_rows: ...}}'; or describe the column with categories that you know.
 """
+#: Stands above what a draft says of the columns, also of those that were reviewed.
+ABOVE = "# Seen in the rows, not for release: delete these lines before you give the schema away.\n"
 
 
 def drafted(table: pd.DataFrame, person: str | None, max_rows: int | None) -> dict[str, Any]:
@@ -182,7 +184,7 @@ def _repeats(table: pd.DataFrame, left: LeftOut) -> bool:
 
 
 def summary(table: pd.DataFrame, schema: Schema, odd: Mapping[str, Sequence[str]]) -> str:
-    """A line of comment for each column: its kind, its domain, gaps, and what is odd about it."""
+    """A line of comment for each column: kind, domain, gaps, and what is odd about it."""
     left = {column.name: column.reason for column in schema.left_out}
     lines, constants = [], _constants(table, schema)
     for name in map(str, table.columns):
@@ -203,7 +205,7 @@ def summary(table: pd.DataFrame, schema: Schema, odd: Mapping[str, Sequence[str]
     for *cells, said in lines:
         start = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
         texts.append(f"# {start}  {one_line('; '.join(filter(None, said)))}".rstrip())
-    return "".join(f"{text}\n" for text in texts)
+    return ABOVE + "".join(f"{text}\n" for text in texts)
 
 
 def _constants(table: pd.DataFrame, schema: Schema) -> set[str]:

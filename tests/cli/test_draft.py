@@ -36,7 +36,7 @@ def test_long_lists_are_folded_into_files(place: Path) -> None:
     schema = Schema.read(place / "s.yaml")
     assert schema["ward"].categories == tuple(WARDS)
     assert schema.left_out[0] == LeftOut("note", schema.left_out[0].reason)
-    assert text.startswith("# ward ") and "missing: N/A" in text
+    assert "\n# ward " in text and "missing: N/A" in text
     assert (schema.file.separator, schema.file.decimal) == (";", ",")
     printed = run("draft data.csv --drop note", folder=place).out
     assert Schema.from_yaml(printed) == schema and "ward 07" in printed
@@ -71,6 +71,23 @@ columns:
     assert [left.name for left in schema.left_out] == ["note"] and schema.person == "who"
     assert run("draft data.csv -o s.yaml --force", folder=place).code == 0
     assert Schema.read(place / "s.yaml")["age"].provenance == "drafted"
+
+
+def test_what_is_said_of_reviewed_columns_is_marked_as_seen_in_the_rows(place: Path) -> None:
+    """Gaps are counted anew, and no entry is a draft any more."""
+    assert run("draft data.csv -o s.yaml --person who", folder=place).code == 0
+    drafted = Schema.read(place / "s.yaml").to_dict()
+    for entry in (*drafted["columns"].values(), drafted["person"], drafted["file"]):
+        entry |= {"provenance": "declared", "source": "book"}
+        entry.pop("draft", None)
+    drafted["file"].pop("source")
+    for entry in drafted.get("left_out", {}).values():
+        entry["provenance"] = "declared"
+    Schema.from_dict(drafted).write(place / "s.yaml")
+    assert run("draft data.csv -o s.yaml --update", folder=place).code == 0
+    text = (place / "s.yaml").read_text()
+    assert "% missing" in text and "provenance: drafted" not in text
+    assert text.startswith("# Seen in the rows, not for release")
 
 
 def test_the_rows_of_a_person_are_a_quantile_and_the_note_says_what_it_saves(place: Path) -> None:
