@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from copula_shirley import tasks as jobs
 from copula_shirley.evaluation.comparison import Comparison, Profile
@@ -110,9 +111,9 @@ def judge(
 ) -> Judged:
     """Say what a synthetic table of a generator would be worth: for who may see the rows.
 
-    A fifth of the rows is held back, all rows of a person together. The generator, which is not
-    yet fitted, learns from the others and draws as many rows as it learned from. Neither the model
-    nor the rows are kept.
+    A fifth of the rows is held back, all rows of a person together. A copy of the generator learns
+    from the others and draws as many rows as it learned from. Neither the model nor the rows are
+    kept: the generator itself is left as it was.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def judge(
     how
         What else ``judge_tables`` takes.
     """
-    rng = generator_of(random_state)
+    rng, generator = generator_of(random_state), clone(generator)
     train, test = split(table, dealt(table, schema.person, PARTS, rng), 0)
     order = jobs.Order(generator, train, schema, accept_unproved=True, accept_poor=True)
 

@@ -133,9 +133,9 @@ def test_without_a_mark_of_real_rows_the_distance_itself_counts() -> None:
 
 def test_the_report_names_everything_and_needs_no_network() -> None:
     table = stays(400)
-    judged = judge(
-        table, STAYS, DPHistogram(1.0, random_state=1), None, 1, title="stays.csv", metrics=FEW
-    )
+    generator = DPHistogram(1.0, random_state=1)
+    judged = judge(table, STAYS, generator, None, 1, title="stays.csv", metrics=FEW)
+    assert not hasattr(generator, "ledger_")  # nobody counts the trial, and no model is kept
     assert judged.rows == {"train": 320, "test": 80, "synthetic": 320}
     page = render(judged)
     words = " ".join(re.sub(r"<style>.*?</style>|<script>.*?</script>|<[^>]+>", " ", page).split())
