@@ -36,7 +36,8 @@ from copula_shirley.errors import (
 from copula_shirley.files import model_file as artefact
 from copula_shirley.fitted import Fitted, Progress, generator_of, silent
 from copula_shirley.measure.curator import Curator
-from copula_shirley.measure.learned_functions import learn_functions
+from copula_shirley.measure.learned_functions import STAGE as FUNCTIONS
+from copula_shirley.measure.learned_functions import charged_functions, learn_functions
 from copula_shirley.measure.transcript import run
 from copula_shirley.outlook import ABOUT_ROWS, Outlook
 from copula_shirley.privacy.card import Card
@@ -184,17 +185,23 @@ class Generator(Fitted):
         """The ledger made again from settings, schema and what was learnt; for ``shirley verify``.
 
         Here spends are charged again as the model's own ledger says them. What that must say of
-        budget, claim, unit and domains follows from the settings, and so does that it says
-        something of the rows at all.
+        budget, claim, unit and domains follows from the settings, and so do the price of learned
+        functions and that it says something of the rows at all.
         """
         own, again = self.ledger_, self.open_ledger(self.schema_)
         self._state_domain(again, self.table_schema_)
         uses = tuple(use for use in own.unprotected if use not in again.unprotected)
+        spends = own.spends
+        if again.budget is not None:
+            charged_functions(self.coordinates(self.table_schema_), again)
+            rest = tuple(spend for spend in spends if spend.stage != FUNCTIONS)
+            if tuple(spend for spend in spends if spend not in rest) != again.spends:
+                spends = again.spends + rest
         again = replace(
             again,
             noise=own.noise,
             partitions=own.partitions,
-            spends=own.spends,
+            spends=spends,
             unprotected=again.unprotected + uses,
         )
         if again.unprotected or not self.uses_rows:

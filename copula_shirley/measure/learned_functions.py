@@ -16,8 +16,12 @@ function that nobody knew.
 
 from __future__ import annotations
 
+import numpy as np
+
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.queries import Declared, Queries, Tables
+from copula_shirley.measure.queries import Declared, Queries, Query, Tables
+from copula_shirley.measure.transcript import Answer, run
+from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.rules.coordinates import Coordinates
 
 #: Stage of the ledger.
@@ -31,3 +35,21 @@ def learn_functions(coordinates: Coordinates, noise: Calibration) -> Queries[Non
         answer = yield Tables(STAGE, [cells], check.rule.share, what=str(check.rule))
         # the largest of as many noises as there are values
         check.learn(answer.values[0], answer.sigma * noise.largest(check.shape[-1]))
+
+
+class _Price:
+    """Charges queries to a ledger, and answers that there are no rows."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger, self.noise = ledger, Calibration.of(ledger)
+
+    def answer(self, query: Query) -> Answer:
+        self.noise.charge(self.ledger, query)
+        tables = [np.zeros(cells.shape, dtype=np.int64) for cells in query.cell_maps]
+        return Answer(tables, self.noise.sigma(query.share, len(tables)))
+
+
+def charged_functions(coordinates: Coordinates, ledger: Ledger) -> None:
+    """Charge a ledger what a fit pays for the functions of these coordinates, which forget them."""
+    price = _Price(ledger)
+    run(learn_functions(coordinates, price.noise), price)

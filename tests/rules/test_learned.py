@@ -131,6 +131,16 @@ def test_a_transcript_with_another_table_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "worse")
 
 
+@pytest.mark.parametrize("name", ["dp-histogram", "privbayes", "private-vine"])
+def test_a_ledger_without_the_price_of_a_function_is_found(name: str, tmp_path: Path) -> None:
+    model = fitted(name, places(), PLACES, random_state=0)
+    rest = tuple(spend for spend in model.ledger_.spends if spend.stage != "functions")
+    model.ledger_ = replace(model.ledger_, spends=rest)
+    model.save(tmp_path / "forged")
+    faults = verify_file(tmp_path / "forged").faults
+    assert any("must be 'region is a function of code'" in text for text in faults), faults
+
+
 def test_who_cannot_charge_refuses_and_who_looks_at_nothing_has_the_default() -> None:
     with pytest.raises(SchemaError, match="has no share of a budget for a table that is learned"):
         fitted("copula-shirley", places(), PLACES, target="code")
