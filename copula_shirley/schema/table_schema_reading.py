@@ -131,11 +131,14 @@ def _ours(said: Mapping[str, Any]) -> dict[str, Any]:
 
 def _column(field: Field, entry: dict[str, Any], source: str | None) -> dict[str, Any]:
     """The entry of a column with what copula-shirley wrote of it, and where it is known from."""
-    merged = {"provenance": "drafted", **entry, **field.said.get(OURS, {})}
+    ours = field.said.get(OURS, {})
+    merged = {"provenance": "drafted", **entry, **ours}
     lacks = any(merged.get(end) is None for end in _least(merged))
     if lacks and OURS not in field.said:
         merged.pop("resolution", None)
-    if source is not None and merged["provenance"] == "drafted":
+    if source is not None and ours.get("provenance") == "drafted":
+        field.told("was drafted from rows, which is no documentation: review it in the schema")
+    elif source is not None and merged["provenance"] == "drafted":
         merged |= {"provenance": "private" if lacks else "declared", "source": source}
     return {key: value for key, value in merged.items() if value is not None}
 
