@@ -43,6 +43,7 @@ from copula_shirley.fitted import CHUNK
 from copula_shirley.generator import Generator
 from copula_shirley.privacy.ledger import Reason
 from copula_shirley.publish.made_columns import made_faults, people_in
+from copula_shirley.rows.packed import is_packed
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import formulas, quoted
 from copula_shirley.rules.constants import constants_of
@@ -77,6 +78,11 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
     ``given`` is the condition under which the rows were drawn, as the card says it.
     """
     table, schema = _read(path, model)
+    if check_extension(path) not in ("csv", "parquet") or is_packed(path):
+        verdict.not_shown.append(
+            f"what {path.name} holds beside these rows, in which real ones could be hidden: other "
+            "sheets or members, labels, comments, properties"
+        )
     columns = "the columns are those of the model, in its order"
     words = model.columns_ if schema is model.table_schema_ else list(map(quoted, model.columns_))
     if wrong := _other_columns(list(table.columns), words):

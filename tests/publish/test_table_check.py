@@ -78,7 +78,7 @@ def published(
     table: pd.DataFrame, model: Path, path: Path, given: list[str] | None = None, **options: bool
 ) -> Path:
     """A table with a card of the model, as a curator writes it or somebody forges it."""
-    kind = "parquet" if path.suffix == ".parquet" else "csv"
+    kind = {".parquet": "parquet", ".xlsx": "excel"}.get(path.suffix, "csv")
     write_table(path, [table], kind, **options)
     write_page(card_path(path), load(model).card(), path.name, path, given)
     return path
@@ -105,6 +105,16 @@ def test_rows_of_the_model_fit(model: Path, drawn: pd.DataFrame, tmp_path: Path,
     # whole rows in another order, and any number of them
     assert against(drawn[::-1].head(7), model, tmp_path / "few.csv").faults == []
     assert against(drawn.head(0), model, tmp_path / "none.csv").faults == []
+
+
+def test_a_workbook_may_hold_more_than_its_rows(
+    histogram: Path, independent: pd.DataFrame, tmp_path: Path
+) -> None:
+    """A second sheet with real rows, hidden, is no fault of the first one."""
+    book = published(independent, histogram, tmp_path / "t.xlsx")
+    plain = published(independent, histogram, tmp_path / "t.csv")
+    said = [verify_file(path, model=histogram).not_shown for path in (book, plain)]
+    assert ["what t.xlsx holds beside these rows" in str(texts) for texts in said] == [True, False]
 
 
 @pytest.mark.parametrize("name", ["copula-shirley", "dp-copula", "dp-histogram", "privbayes"])
