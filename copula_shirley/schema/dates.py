@@ -202,7 +202,8 @@ class Timed(Kind):
     def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
         steps = self.steps(self.read(series))
         off_grid = f"a value is not a whole number of steps ({self.step}) after the minimum"
-        return [*super().own_rules(series, gaps), (~gaps & (steps != np.floor(steps)), off_grid)]
+        between = np.isfinite(steps) & (steps != np.floor(steps))
+        return [*super().own_rules(series, gaps), (~gaps & between, off_grid)]
 
     def read_end(self, value: Any) -> pd.Series:
         if not isinstance(value, str):
@@ -243,7 +244,7 @@ class Datetime(Timed):
     fields = fields_of(
         "first date or time, such as 2022-02-05",
         "last date or time",
-        {"pattern": "%", "description": "of texts, such as %d.%m.%Y"},
+        {"pattern": "%", "description": "of texts, such as %d.%m.%Y; else ISO 8601"},
     )
     quantity = MOMENT
     plural = "dates"
@@ -257,7 +258,9 @@ class Datetime(Timed):
 
     @property
     def what(self) -> str:
-        return f"of the format {self.column.format!r}" if self.column.format else "a date"
+        if self.column.format:
+            return f"of the format {self.column.format!r}"
+        return "a date as ISO 8601 has it (2022-02-05); declare the format of others, as %d.%m.%Y"
 
     def normalise(self) -> dict[str, Any]:
         if self.column.format is not None and "%" not in str(self.column.format):
@@ -340,6 +343,11 @@ class Datetime(Timed):
         found: pd.Series = moments.dt.strftime(text_format)
         return found
 
+    def storage(self, series: pd.Series) -> str:
+        """Texts of no declared format are read as ISO 8601, and their dates are drawn as dates."""
+        bare = self.column.format is None and isinstance(series.dtype, pd.StringDtype)
+        return self.private_storage if bare else super().storage(series)
+
     def stored_as(self, values: pd.Series, dtype: str | None) -> pd.Series:
         if dtype is None or self.column.format is not None:
             return super().stored_as(values, dtype)
@@ -352,15 +360,3 @@ class Datetime(Timed):
         if dtype.startswith("datetime64") and "," in dtype:  # the time zone
             values = values.dt.tz_localize("UTC")
         return super().stored_as(values, dtype)
-
-    def bare_texts(self, series: pd.Series) -> NDArray[np.bool_]:
-        """Texts where the schema names no format."""
-        bare = self.column.format is None and series.dtype.kind != "M"
-        return np.array([bare and isinstance(value, str) for value in series], dtype=bool)
-
-    def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
-        rule = "dates are stored as text; declare their format, such as %d.%m.%Y"
-        return [(self.bare_texts(series), rule), *super().own_rules(series, gaps)]
-
-    def unreadable(self, series: pd.Series) -> NDArray[np.bool_]:
-        return np.asarray(super().unreadable(series) | self.bare_texts(series))

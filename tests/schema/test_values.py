@@ -20,6 +20,7 @@ from copula_shirley.measure.recorded_fits import recorded, replayed
 from copula_shirley.private_vine.domain import raw_rows
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.conditions import conditions
+from copula_shirley.schema.domain import MISSING
 from copula_shirley.schema.file_format import FileFormat
 from copula_shirley.schema.values import (
     label_of,
@@ -311,6 +312,30 @@ def test_dates_are_read_by_their_format_and_never_guessed() -> None:
     assert found.parts == ((369, 370),)
     with pytest.raises(SchemaError, match="must be a date or a time such as 2022-02-05"):
         Column("x", "datetime", minimum="01.02.2021", maximum="2022-01-01")
+
+
+@pytest.mark.parametrize("dtype", ["object", "string"])
+def test_texts_without_a_format_are_read_as_iso_8601(dtype: str) -> None:
+    column = Column("x", "datetime", minimum="2021-02-01", maximum="2021-02-09", missing=True)
+    texts = [
+        "2021-02-03",
+        "2021-02-03T04:05:06",
+        "2021-02-03 04:05",
+        "2021-02-03T04:00+04:00",
+        None,
+    ]
+    found = Schema((column,)).validate(pd.DataFrame({"x": pd.Series(texts, dtype=dtype)}))["x"]
+    seconds = [2 * 86_400 + extra for extra in (0, 14_706, 14_700, 0)]
+    numbers = column.domain.to_numbers(found)
+    assert numbers.tolist() == [*seconds, MISSING]
+    drawn = column.domain.from_numbers(numbers, column.domain.storage(found))
+    assert pd.isna(drawn[4])  # no text such as "NaT"
+    assert [pd.Timestamp(v) for v in drawn[:4]] == [
+        column.minimum + pd.Timedelta(s, "s") for s in seconds
+    ]
+    # each is read by itself: one that is no date changes none of the others
+    wrong = pd.Series([*texts, "03.02.2021"], dtype=dtype)
+    assert [w.tolist() for w, _ in column.domain.rules(wrong) if w.any()] == [[False] * 5 + [True]]
 
 
 @pytest.mark.parametrize(
