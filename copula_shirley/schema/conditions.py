@@ -192,7 +192,7 @@ class _Reader:
             return [self.part(None)]
         if listed:
             return [self.part(self.domain.typed(text))]
-        several = next(csv.reader([text], skipinitialspace=True), [text])
+        several = next(csv.reader([text], skipinitialspace=True), []) or [text]
         if len(several) > 1:
             return [part for one in several for part in self.typed(one)]
         text = several[0]

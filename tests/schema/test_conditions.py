@@ -139,6 +139,8 @@ def test_met_numbers_are_those_of_any_part() -> None:
         ("age>120", "given 'age' (age>120) holds no value of the declared domain"),
         ("age<0", "holds no value"),
         ("age=30,old", "given 'age' (30,old) must lie in the declared domain"),
+        ("age=", "given 'age' () must lie in the declared domain: 0 to 120"),
+        ("job=", "given 'job' () must lie in the declared domain: 'law'"),
         ("age=40..30", "given 'age' (40..30) must have its lower end first"),
         ("job>law", "> needs an order"),
         ("job=law,priest", "given 'job' (law,priest) must lie in the declared domain"),
