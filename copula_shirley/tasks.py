@@ -44,7 +44,7 @@ from copula_shirley.schema.file_format import PLAIN
 from copula_shirley.schema.frames import as_frame, like
 from copula_shirley.schema.left_out import LeftOut
 from copula_shirley.schema.schema import Schema
-from copula_shirley.schema.schema_files import LONGEST_LIST
+from copula_shirley.schema.schema_files import ENDINGS, LONGEST_LIST
 from copula_shirley.schema.standards import converted
 from copula_shirley.schema.updating import updated
 
@@ -132,6 +132,11 @@ def draft(
     ``declare_labels`` says that the file's value labels come from a codebook.
     """
     check_apart([file_of(data)], ("output", output))
+    if (update or force) and output is None:
+        raise SettingError("output (None) must name the schema to update or replace")
+    if output is not None and output.suffix.lower() not in ENDINGS:
+        rule = f"must end in {' or '.join(ENDINGS)}: a schema is written there"
+        raise SettingError(f"output ({str(output)!r}) {rule}")
     old = Schema.read(output) if update and output is not None else None
     if output is not None and output.exists() and not (force or update):
         rule = "exists, and may have been reviewed: --update keeps what was, --force replaces it"

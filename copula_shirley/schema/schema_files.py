@@ -18,6 +18,8 @@ from copula_shirley.files.texts import shown
 LONGEST_LIST = 20
 #: Letters of a line.
 WIDTH = 100
+#: How the name of a schema file ends.
+ENDINGS = (".yaml", ".yml")
 HOW: dict[str, Any] = {"sort_keys": False, "allow_unicode": True}
 
 
@@ -91,7 +93,7 @@ def _read_list(column: str, named: Mapping[Any, Any], folder: Path | None) -> li
         rule = "name a file beside the schema" if folder else "be read from a schema file"
         raise SchemaError(f"{what} must {rule}")
     text = read_text(folder / file, LARGEST_YAML, SchemaError, f"column {shown(column)}: file")
-    if place.suffix in (".yaml", ".yml"):
+    if place.suffix in ENDINGS:
         found = load_yaml(text)
         if not isinstance(found, list):
             raise SchemaError(f"{what} must name a list")

@@ -102,6 +102,8 @@ WRONG = {
     "draft data.csv -o gone.yaml --update": "'gone.yaml' does not exist",
     "draft data.csv --person gone": "--person ('gone') must be a column",
     "draft data.csv -o data.csv --force": "must be another file",
+    "draft data.csv -o copy.csv": "--output ('copy.csv') must end in .yaml or .yml",
+    "draft data.csv --update": "--output (not given) must name the schema to update",
 }
 
 

@@ -158,7 +158,7 @@ def test_a_value_off_the_schema_is_quoted_on_request_only(
 @pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("name", WRITING)
 def test_an_output_that_cannot_be_written(place: Path, name: str) -> None:
-    ending = "png" if name == "plot" else "csv"
+    ending = {"plot": "png", "draft": "yaml"}.get(name, "csv")
     (place / f"folder.{ending}").mkdir()
     before = listing(place)
     for output, why in (
