@@ -51,6 +51,13 @@ class _Loader(Composer, _Events, SafeConstructor, Resolver):
             known.add(key)
         return super().construct_mapping(node, deep)
 
+    def construct_yaml_timestamp(self, node: yaml.ScalarNode) -> Any:
+        """A date; what looks like one and is none (2022-02-30) is a text, for fields to refuse."""
+        try:
+            return super().construct_yaml_timestamp(node)
+        except ValueError:
+            return node.value
+
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Count what an alias stands for each time, so that a small text cannot say a lot."""
         alias = self.check_event(yaml.AliasEvent)
@@ -75,6 +82,8 @@ class _Loader(Composer, _Events, SafeConstructor, Resolver):
             part.__init__(self)
         self._said, self._sizes = 0, dict[int, int]()
 
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_yaml_timestamp)
 
 # YAML 1.1 reads an unquoted NO or Yes as a boolean, which breaks category lists.
 _Loader.yaml_implicit_resolvers = {

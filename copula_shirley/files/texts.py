@@ -60,6 +60,11 @@ def shown(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
+def stated(value: Any) -> str:
+    """The value of an entry in an error message: None is one that a file does not have."""
+    return "not given" if value is None else shown(value)
+
+
 def is_text(value: str) -> bool:
     """Whether a text can be written to a file: an escape may name half of a character."""
     try:

@@ -103,7 +103,8 @@ def against_model(path: Path, model: Generator, given: str | None, verdict: Verd
     if checks := [*model.coordinates_.checks, *constants_of(model.table_schema_)]:
         broken = {str(check.rule): check.judged(numbers).sum() for check in checks}
         faults = [f"{rows:,} rows break the rule {rule!r}" for rule, rows in broken.items() if rows]
-        verdict.note(f"every row keeps the {len(checks)} rules of the schema", faults)
+        rules = f"the {len(checks)} rules" if len(checks) > 1 else "the rule"
+        verdict.note(f"every row keeps {rules} of the schema", faults)
     unmet = {
         name: (~wish.met(numbers[name])).sum()
         for name, wish in conditions(wanted, model.table_schema_).items()

@@ -208,6 +208,8 @@ def _refused(query: Query, words: str) -> SchemaError:
 
 def _failed(query: Query, error: Exception) -> SchemaError:
     """An error while rows are read, whose words may quote them."""
+    if getattr(error, "sqlite_errorname", "") == "SQLITE_READONLY":
+        return SchemaError(f"{str(query)!r}: the query must only read, as a SELECT does")
     state = getattr(error, "sqlstate", None)
     why = f"{type(error).__name__}{f', SQLSTATE {state}' if state else ''}"
     return SchemaError(f"{str(query)!r}: the query failed while it read rows ({why})")

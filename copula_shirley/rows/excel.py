@@ -54,7 +54,7 @@ def cells(path: str | Path, how: FileFormat) -> Cells:
     except calamine.PasswordError:
         raise SchemaError(f"{str(path)!r} has a password; save it without one") from None
     except calamine.CalamineError as error:
-        why = type(error).__name__
+        why = f"it is no .xlsx, or is damaged ({type(error).__name__})"
         raise SchemaError(f"{str(path)!r} is not a readable workbook: {why}") from None
     if not rows:
         raise SchemaError(f"{str(path)!r}: sheet {shown(sheet.name)} is empty")
@@ -110,7 +110,7 @@ def check_unpacked(path: str | Path) -> None:
                         ends = np.array([*sheet.starts[1:], sheet.size], dtype=np.int64)
                         lengths = ends[: len(sheet.starts)] - np.array(sheet.starts, np.int64)
         except BROKEN as error:
-            why = type(error).__name__
+            why = f"it is no .xlsx, or is damaged ({type(error).__name__})"
             raise SchemaError(f"{str(path)!r} is not a readable workbook: {why}") from None
 
 

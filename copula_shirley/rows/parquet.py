@@ -68,7 +68,7 @@ def read_parquet(path: str | Path, declared: Schema | None) -> pd.DataFrame:
     except Exception as error:  # what Arrow and pandas make of bent bytes
         if isinstance(error, SchemaError | MemoryError) or getattr(error, "errno", None):
             raise
-        why = type(error).__name__
+        why = f"it is no Parquet file, or is damaged ({type(error).__name__})"
         raise SchemaError(f"{str(path)!r} is not a readable table: {why}") from None
 
 

@@ -116,5 +116,6 @@ def numbers_in(
     wrong = known & (domain.outside(series) if bounded else ~np.isfinite(found))
     if wrong.any():
         value = shown(values[int(np.argmax(wrong))])
-        raise rule.error(f"{column.name} ({value}) must be in its domain: {domain.words}")
+        how = "; a range is written low..high" if column.is_ordered and not column.is_listed else ""
+        raise rule.error(f"{column.name} ({value}) must be in its domain: {domain.words}{how}")
     return found

@@ -53,7 +53,8 @@ class Listed(Kind):
 
     def own_rules(self, series: pd.Series, gaps: NDArray[np.bool_]) -> list[Rule]:
         size = len(self.categories)
-        rule = f"a value is not among the {size} categories {self.words}{self.hint}"
+        listed = f"among the {size} categories" if size > 1 else "the category"
+        rule = f"a value is not {listed} {self.words}{self.hint}"
         if self.column.other is not None:
             rule += f"; a fit with on_unknown='clip' counts it as {self.column.other!r}"
         return [(positions(self.categories, series) == -2, rule)]
@@ -114,7 +115,8 @@ class Categorical(Listed):
         if twice:
             raise error("categories", twice[0], "is listed twice")
         if other is not None and other not in listed:
-            raise error("other", other, "must be one of the categories")
+            rule = "must be one of the categories; leave it out if the list is complete"
+            raise error("other", other, rule)
         return {}
 
     @classmethod
@@ -154,6 +156,7 @@ class Categorical(Listed):
 class Boolean(Listed):
     """True and false."""
 
+    instead = "of other words, such as yes and no, the kind is categorical"
     letters = "b"
     fitting = ("b", "O")
     least: ClassVar[dict[str, Any]] = {}
@@ -167,7 +170,7 @@ class Boolean(Listed):
 
     @property
     def hint(self) -> str:
-        return " (or TRUE, true, 1 and the like); of other words the kind is categorical"
+        return f" (or TRUE, true, 1 and the like); {self.instead}"
 
     @classmethod
     def draft(cls, known: pd.Series) -> dict[str, Any] | None:

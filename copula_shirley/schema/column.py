@@ -10,7 +10,7 @@ from typing import Any
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.files.digest import draft_digest
-from copula_shirley.files.texts import odd_character, shown
+from copula_shirley.files.texts import odd_character, shown, stated
 from copula_shirley.schema.categorical import Boolean, Categorical
 from copula_shirley.schema.dates import Datetime
 from copula_shirley.schema.duration import Duration
@@ -47,8 +47,8 @@ class Column:
     to ``resolution``; moments and durations lie on its grid, such as ``"1D"`` or ``"1s"``.
     ``cells`` is the number of equal-width histogram cells, and ``special`` values have one of their
     own, such as 0 dollars. With ``scale="log"`` cells of numbers and durations begin at powers of
-    two, as money needs them; zero has its own. ``format`` is that of dates stored as text, such as
-    ``"%Y-%m-%d"``; ISO 8601 without one. Values may be ``missing``. A column
+    two, as money needs them; zero has its own. ``format`` is that of texts, such as
+    ``"%d.%m.%Y"``; ISO 8601 without one. Values may be ``missing``. A column
     that is the same in all rows of a person, such as her date of birth, is ``per="person"``.
 
     ``provenance`` says where kind and domain came from: documentation ("declared", with a
@@ -127,7 +127,7 @@ class Column:
         for field in dataclasses.fields(self):
             value, rule = getattr(self, field.name), ""
             if field.name not in known:
-                rule = f"does not apply to kind {self.kind}"
+                rule = f"does not apply to kind {self.kind}; {self.domain.instead}".rstrip("; ")
             elif self.open and field.name in OF_DOMAINS:
                 rule = "must be left out where bounds and categories are"
             if rule and value is not field.default and value != field.default:
@@ -161,7 +161,7 @@ class Column:
 
     def error(self, field: str, value: Any, rule: str) -> SchemaError:
         """The error of one field: its value and what would be right."""
-        return SchemaError(f"column {shown(self.name)}: {field} ({shown(value)}) {rule}")
+        return SchemaError(f"column {shown(self.name)}: {field} ({stated(value)}) {rule}")
 
     # -- what others ask: see ``Kind`` ------------------------------------------------
 
@@ -216,7 +216,8 @@ class Column:
     def from_dict(cls, name: str, entry: Any) -> Column:
         """The column that ``to_dict`` wrote."""
         if not isinstance(entry, Mapping):
-            raise SchemaError(f"column {name!r}: its entry ({shown(entry)}) must be a mapping")
+            rule = "must be a mapping, such as {kind: boolean}, or be drop"
+            raise SchemaError(f"column {name!r}: its entry ({shown(entry)}) {rule}")
         known = {field.name for field in dataclasses.fields(cls)} - {"name"}
         for key in entry:
             if key not in known:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.files.texts import shown
+from copula_shirley.files.texts import shown, stated
 
 FloatArray = NDArray[np.float64]
 #: Letters and parts of an expression.
@@ -74,7 +74,7 @@ class Expression:
         """
         if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
             rule = f"must be an expression of at most {LONGEST:,} letters, such as price * quantity"
-            raise SchemaError(f"as ({shown(text)}) {rule}")
+            raise SchemaError(f"as ({stated(text)}) {rule}")
         quoted: dict[str, str] = {}
 
         def stand_in(found: re.Match[str]) -> str:
@@ -225,4 +225,4 @@ def _check_decimals(node: ast.expr, text: str) -> None:
     value = node.value if isinstance(node, ast.Constant) else None
     if type(value) is not int or not 0 <= value <= MOST_DECIMALS:
         rule = f"must round to a whole number of decimals from 0 to {MOST_DECIMALS}"
-        raise SchemaError(f"as ({shown(text)}) {rule}")
+        raise SchemaError(f"as ({stated(text)}) {rule}")

@@ -64,6 +64,8 @@ class Kind:
     stored: ClassVar[str] = "number"
     #: Python types of values that a table may hold as objects.
     types: ClassVar[tuple[type, ...]] = ()
+    #: What to do where the kind does not fit, in messages.
+    instead: ClassVar[str] = ""
     #: Letters of the numpy dtypes that hold nothing but values of this kind.
     letters: ClassVar[str] = ""
     #: Letters of the dtypes that fit this kind, and those that gaps make of some.

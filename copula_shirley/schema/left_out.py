@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.files.texts import is_text, odd_character, shown
+from copula_shirley.files.texts import is_text, odd_character, shown, stated
 from copula_shirley.schema.values import check_remark
 
 #: What stands in the place of a column; each is also a ``kind`` among the columns of a schema file.
@@ -78,7 +78,7 @@ class LeftOut:
             raise self._error("locale", "must be such as de_DE")
 
     def _error(self, field: str, rule: str) -> SchemaError:
-        value = shown(getattr(self, field))
+        value = stated(getattr(self, field))
         return SchemaError(f"left_out: column {shown(self.name)}: {field} ({value}) {rule}")
 
     def numbered(self, n: int) -> int | str:

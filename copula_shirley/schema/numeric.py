@@ -109,7 +109,7 @@ class Number(Kind):
 
     @property
     def what(self) -> str:
-        how = "with a decimal point and no separators"
+        how = "with a decimal point and no separators (others: 'shirley draft' finds them)"
         return f"a number; allowed are numbers in {self.bounds}, {how}{self.hint}"
 
     def read(self, series: pd.Series) -> FloatArray:

@@ -62,7 +62,8 @@ def _rule(entry: Any) -> Rule:
     known = (keys[0], *kind.beside, *REMARKS)
     for key in entry:
         if key not in known:
-            raise SchemaError(f"unknown entry ({shown(key)}); known are {', '.join(known)}")
+            comma = "; quote a text with a comma in { }" if entry[key] is None else ""
+            raise SchemaError(f"unknown entry ({shown(key)}); known are {', '.join(known)}{comma}")
     return kind.of_entry(entry, {k: entry[k] for k in REMARKS if entry.get(k) is not None})
 
 

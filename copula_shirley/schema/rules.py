@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.files.digest import draft_digest
-from copula_shirley.files.texts import odd_character, shown
+from copula_shirley.files.texts import odd_character, shown, stated
 from copula_shirley.schema.expressions import Expression
 from copula_shirley.schema.values import check_remark, is_number, plain
 
@@ -281,7 +281,7 @@ class Function(Rule):
         listed = isinstance(table, list) and all(isinstance(row, list | tuple) for row in table)
         if table != LEARNED and not listed:
             rule = "must map values to values, be a list of rows, name a file, or be 'learned'"
-            raise SchemaError(f"rule of {shown(column)}: table ({shown(table)}) {rule}")
+            raise SchemaError(f"rule of {shown(column)}: table ({stated(table)}) {rule}")
         rows = None if table == LEARNED else tuple(map(tuple, table or ()))
         share = entry["share"] if entry.get("share") is not None else SHARE
         return cls(column, of, rows, entry.get("default"), share, **remarks)
@@ -361,7 +361,7 @@ class Allowed(Rule):
         rows = about["rows"] if named else None
         if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
             rule = "must have the entries columns (names) and rows (a list of lists of values)"
-            raise SchemaError(f"{next(iter(entry))} ({shown(about)}) {rule}")
+            raise SchemaError(f"{next(iter(entry))} ({stated(about)}) {rule}")
         columns = names_of(cls.key, about["columns"])
         return cls(columns, tuple(map(tuple, rows)), "forbidden" in entry, **remarks)
 
@@ -401,7 +401,7 @@ class Implies(Rule):
         for which in ("when", "then"):
             part = entry.get(which)
             if not isinstance(part, Mapping) or not part:
-                raise SchemaError(f"{which} ({shown(part)}) must map columns to conditions")
+                raise SchemaError(f"{which} ({stated(part)}) must map columns to conditions")
             parts.append(tuple((str(name), _condition(said)) for name, said in part.items()))
         return cls(*parts, **remarks)
 
@@ -442,7 +442,7 @@ def names_of(what: str, given: Any) -> tuple[str, ...]:
 def name_of(what: str, given: Any) -> str:
     """The name of a column out of a schema file."""
     if not isinstance(given, str | int) or isinstance(given, bool):
-        raise SchemaError(f"{what} ({shown(given)}) must name a column, or several in a list")
+        raise SchemaError(f"{what} ({stated(given)}) must name a column, or several in a list")
     return str(given)
 
 

@@ -285,7 +285,9 @@ class Schema:
         for name in wanted:
             if name not in found.columns:
                 role = "person column" if name == self.person else "column"
-                raise SchemaError(f"{role} {name!r} is in the schema but not in the table")
+                like = [n for n in map(str, found.columns) if n.strip().lower() == name.lower()]
+                rule = f", which has {like[0]!r}" if like else ""
+                raise SchemaError(f"{role} {name!r} is in the schema but not in the table{rule}")
         for name in found.columns:
             if name not in known:
                 rule = "describe it there, name it under left_out, or drop it"
@@ -426,7 +428,8 @@ class Schema:
             raise SchemaError("a schema must be a mapping with an entry 'columns'")
         for key in entry:
             if key not in ENTRIES:
-                raise SchemaError(f"unknown schema entry ({shown(str(key))})")
+                rule = f"known are {', '.join(ENTRIES)}"
+                raise SchemaError(f"unknown schema entry ({shown(str(key))}); {rule}")
         if entry.get("format", FORMAT) != FORMAT:
             raise SchemaError(f"schema format ({shown(entry['format'])}) must be {FORMAT}")
         described, beside = apart(entry["columns"])

@@ -222,7 +222,7 @@ BOMBS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "zeros": (lambda: {"cells": "", "more": {"x.xml": "0>" * 100_000_000}}, "bytes, the most"),
     "an element without end": (
         lambda: {"cells": "<row a='" + "x" * 60_000_000},
-        "not a readable workbook: BadZipFile",
+        "not a readable workbook: it is no .xlsx, or is damaged (BadZipFile)",
     ),
 }
 
@@ -276,10 +276,26 @@ WRONG: dict[str, tuple[Callable[[Path], object], str | None, str]] = {
     "a name of spaces": (sheet_of(["a", " "], [1, 2]), None, "column 2 has no name"),
     "a note beside": (sheet_of(["a"], [1, SECRET]), None, "column 2 has no name"),
     "twice": (sheet_of(["a", "b", " a"], [1, 2, 3]), None, "column 'a' stands twice"),
-    "empty": (lambda path: path.write_bytes(b""), None, "not a readable workbook: BadZipFile"),
-    "text": (lambda path: path.write_text(SECRET * 9), None, "not a readable workbook: BadZipFile"),
-    "half": (lambda path: cut(path, 0.5), None, "not a readable workbook: BadZipFile"),
-    "nearly all": (lambda path: cut(path, 0.99), None, "not a readable workbook: BadZipFile"),
+    "empty": (
+        lambda path: path.write_bytes(b""),
+        None,
+        "not a readable workbook: it is no .xlsx, or is damaged (BadZipFile)",
+    ),
+    "text": (
+        lambda path: path.write_text(SECRET * 9),
+        None,
+        "not a readable workbook: it is no .xlsx, or is damaged (BadZipFile)",
+    ),
+    "half": (
+        lambda path: cut(path, 0.5),
+        None,
+        "not a readable workbook: it is no .xlsx, or is damaged (BadZipFile)",
+    ),
+    "nearly all": (
+        lambda path: cut(path, 0.99),
+        None,
+        "not a readable workbook: it is no .xlsx, or is damaged (BadZipFile)",
+    ),
     "a password": (lambda path: path.write_bytes(OLD), None, "has a password or is in the format"),
     "another archive": (
         lambda path: zipfile.ZipFile(path, "w").writestr("a.csv", SECRET),

@@ -171,7 +171,7 @@ WRONG = {
     "{kind: id, pattern: '{n.__class__}'}": "must be a text with one {n}",
     "{kind: id, pattern: 7}": "pattern (7) must be a text",
     "{kind: id, fake: name}": "fake ('name') goes with fake, not with id",
-    "{kind: fake}": "fake (None) must be one of name",
+    "{kind: fake}": "fake (not given) must be one of name",
     "{kind: fake, fake: seed_instance}": "fake ('seed_instance') must be one of name",
     "{kind: fake, fake: name, locale: german}": "locale ('german') must be such as de_DE",
     "{kind: fake, fake: name, pattern: '{n}'}": "pattern ('{n}') goes with id",
