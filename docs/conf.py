@@ -11,12 +11,13 @@ from sphinx.addnodes import pending_xref
 project = "copula-shirley"
 author = "The copula-shirley authors"
 release = importlib.metadata.version(project)
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "myst_nb"]
+extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_nb"]
 exclude_patterns = ["_build"]
 
 # pages are read by GitHub, too: its anchors of headings
 myst_heading_anchors = 4
-myst_enable_extensions = ["dollarmath"]
+# none of which needs a script from elsewhere, so no formulas: the site works offline
+myst_enable_extensions: list[str] = []
 
 # tutorials run at every build; one that raises ends it
 nb_execution_mode = "force"
@@ -34,6 +35,7 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_sidebars: dict[str, list[str]] = {"course": [], "index": [], "reference": []}
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,7 +1,8 @@
-"""The pages for people: their links lead somewhere, and the README's Python runs."""
+"""The pages for people: their links lead somewhere, and what the README shows runs."""
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
 from tables import declared
 
 from copula_shirley import PrivateVine, Schema
@@ -16,6 +18,7 @@ from copula_shirley.schema.rule_entries import KEYS
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("", "docs", "docs/tutorials", "experiments/*")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [page for folder in FOLDERS for page in sorted(ROOT.glob(f"{folder}/*.md".lstrip("/")))]
 
 
@@ -45,19 +48,39 @@ def test_the_rules_of_the_page_are_a_schema() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+    assert len(README.splitlines()) <= 150
 
 
-def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    code = readme.partition("## From Python")[2].partition("```python\n")[2].partition("```")[0]
-    rng, rows = np.random.default_rng(0), 300
+def write_table(folder: Path, rows: int) -> Schema:
+    """The data.csv of the README; its schema, as it is after a review."""
+    rng = np.random.default_rng(0)
     table = pd.DataFrame({"age": rng.integers(18, 90, rows), "sex": "Female", "job": "law"})
     table.loc[::2, ["sex", "job"]] = "Male", "arts"
     table["salary"] = np.where(table["age"] > 50, ">50K", "<=50K")
+    table.to_csv(folder / "data.csv", index=False)
+    return declared(table)
+
+
+def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
+    reviewed = write_table(tmp_path, 4_000)
+    lines = re.findall(r"^shirley ([^#\n]+)", README, flags=re.MULTILINE)
+    assert [line.split()[0] for line in lines] == [
+        *("demo", "draft", "plan", "synthesize", "verify"),
+        *("fit", "sample", "inspect", "evaluate"),
+    ]
+    for line in lines[1:]:  # the demo has a test of its own
+        done = run(line, folder=tmp_path)
+        assert done.code == 0, (line, done.err)
+        reviewed.write(tmp_path / "schema.yaml")  # as who reads the draft does
+    women = pd.read_csv(tmp_path / "women.csv")
+    assert len(women) == 1000 and set(women["sex"]) == {"Female"} and women["age"].min() >= 30
+    assert {"synthetic.csv.card.html", "trees.png", "report.html"} <= set(os.listdir(tmp_path))
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = README.partition("## From Python")[2].partition("```python\n")[2].partition("```")[0]
+    write_table(tmp_path, 300).write(tmp_path / "schema.yaml")
     monkeypatch.chdir(tmp_path)
-    table.to_csv("data.csv", index=False)
-    declared(table).write("schema.yaml")
     said: dict[str, object] = {"print": lambda *_: None}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
