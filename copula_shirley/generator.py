@@ -36,7 +36,6 @@ from copula_shirley.errors import (
 from copula_shirley.files import model_file as artefact
 from copula_shirley.fitted import Fitted, Progress, generator_of, silent
 from copula_shirley.measure.curator import Curator
-from copula_shirley.measure.learned_functions import STAGE as FUNCTIONS
 from copula_shirley.measure.learned_functions import charged_functions, learn_functions
 from copula_shirley.measure.transcript import run
 from copula_shirley.outlook import ABOUT_ROWS, Outlook
@@ -46,6 +45,7 @@ from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
 from copula_shirley.rows.made_up import check_made_up
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rules.coordinates import Coordinates
+from copula_shirley.rules.functions import STAGE as FUNCTIONS
 from copula_shirley.schema.frames import as_frame
 from copula_shirley.schema.schema import Column, Schema
 

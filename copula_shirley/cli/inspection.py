@@ -14,7 +14,7 @@ from copula_shirley.cli.terminal import messages, plain, print_json, print_table
 from copula_shirley.errors import SettingError
 from copula_shirley.files.texts import one_line
 from copula_shirley.generator import Generator
-from copula_shirley.privacy.card import Card, domain_warnings
+from copula_shirley.privacy.card import Card, domain_warnings, rules_of
 from copula_shirley.privacy.card_words import RANDOMNESS, percent
 
 
@@ -86,9 +86,8 @@ def label_lines(generator: Generator) -> Iterator[tuple[str, str]]:
     schema = generator.table_schema_
     yield from generator.ledger_.summary()
     yield "cells", ", ".join(f"{c.name} {c.size:,}" for c in generator.schema_)
-    coordinates = generator.coordinates_
-    for check in (*coordinates.checks, *coordinates.constants):
-        yield "rule", f"{check.rule}, kept by {coordinates.way(check)}"
+    for fact in rules_of(schema, generator.settings_, generator.ledger_):
+        yield "rule", f"{fact.rule}, kept by {fact.kept_by}"
     bought = [c for c in schema if c.provenance == "private" and not c.categories]
     if bought:
         yield "bought", ", ".join(f"{c.name} {c.minimum} to {c.maximum}" for c in bought)

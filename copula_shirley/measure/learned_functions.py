@@ -23,9 +23,7 @@ from copula_shirley.measure.queries import Declared, Queries, Query, Tables
 from copula_shirley.measure.transcript import Answer, run
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.rules.coordinates import Coordinates
-
-#: Stage of the ledger.
-STAGE = "functions"
+from copula_shirley.rules.functions import STAGE
 
 
 def learn_functions(coordinates: Coordinates, noise: Calibration) -> Queries[None]:

@@ -21,7 +21,9 @@ from copula_shirley.files.plain_json import canonical, differences, sha256_of
 from copula_shirley.files.versions import versions
 from copula_shirley.privacy.card_words import Bound, Words, meaning_of, randomness_of, words_of
 from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.rules.check import Check
 from copula_shirley.rules.coordinates import Coordinates
+from copula_shirley.rules.functions import STAGE
 from copula_shirley.schema.schema import Schema
 
 FORMAT = 2
@@ -107,7 +109,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             versions=versions(PACKAGES),
             settings_sha256=sha256_of(settings),
             schema_sha256=sha256_of(schema.to_dict()),
-            rules=rules_of(schema, settings) or UNSET,
+            rules=rules_of(schema, settings, ledger) or UNSET,
             on_broken=schema.on_broken if schema.rules or schema.constants else UNSET,
             **_derived(ledger, name),
         )
@@ -183,13 +185,22 @@ def _derived(ledger: Ledger, name: str) -> dict[str, Any]:
     }
 
 
-def rules_of(schema: Schema, settings: Mapping[str, Any]) -> list[RuleFacts]:
-    """The rules of a schema, for a card."""
+def rules_of(schema: Schema, settings: Mapping[str, Any], ledger: Ledger) -> list[RuleFacts]:
+    """The rules of a schema, and how what a ledger is about keeps them."""
     coordinates = Coordinates.under(schema, settings)
     return [
-        RuleFacts(str(c.rule), coordinates.way(c), c.rule.provenance, c.rule.source)
+        RuleFacts(str(c.rule), _way(coordinates, c, ledger), c.rule.provenance, c.rule.source)
         for c in (*coordinates.checks, *coordinates.constants)
     ]
+
+
+def _way(coordinates: Coordinates, check: Check, ledger: Ledger) -> str:
+    """How a rule is kept, in words; a function that nobody paid for was learned in another way."""
+    if check in coordinates.learned and not ledger.spends:
+        exact = any(use.stage == STAGE for use in ledger.unprotected)
+        default = "its default, or the first value of the column"
+        return "an exact table of the rows, without noise" if exact else default
+    return coordinates.way(check)
 
 
 def domain_warnings(schema: Schema, rows: int) -> list[str]:

@@ -16,6 +16,8 @@ from copula_shirley.schema.domain import MISSING, Cells, FloatArray
 from copula_shirley.schema.rules import Function
 from copula_shirley.schema.schema import Schema
 
+#: Stage of a ledger in which functions are learned.
+STAGE = "functions"
 #: Cells of a table that is learned.
 MOST_CELLS = 1_000_000
 

@@ -196,6 +196,23 @@ def test_plans_cards_and_labels_tell_what_is_learned() -> None:
     assert told["rule"].endswith("kept by a table that was learned for 5.0% of the budget")
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("uniform", {}, "its default, or the first value of the column"),
+        ("dp-histogram", {"epsilon": None}, "an exact table of the rows, without noise"),
+        ("private-vine", {"epsilon": None}, "an exact table of the rows, without noise"),
+    ],
+)
+def test_a_function_that_nobody_paid_for_is_told_so(
+    name: str, settings: dict[str, Any], words: str
+) -> None:
+    model = fitted(name, places(), PLACES, random_state=0, **settings)
+    (rule,) = model.card()["rules"]
+    assert rule["kept_by"] == words
+    assert dict(label_lines(model))["rule"].endswith(f"kept by {words}")
+
+
 def test_check_tells_rows_off_the_commonest_value() -> None:
     (found,) = findings(places(), PLACES)
     off = places()["region"] != places()["code"].map(TRUE)
