@@ -178,8 +178,8 @@ def sensible_tasks(
     """What a model could be asked to predict: the target, and a column of each sort.
 
     Of two, of several and of very many values the one is taken that has the most even shares, as
-    predicting it says most. Columns that a rule binds give each other away: they are taken only if
-    there are no others.
+    predicting it says most. Columns that a rule binds give each other away, and not every method
+    predicts missing values: such columns are taken only if there are no others.
     """
     if len(schema) < 2:
         return {}
@@ -187,11 +187,12 @@ def sensible_tasks(
     found: dict[str, str] = {}
     for task, fits in SORTS.items():
         own = [column for column in schema if fits(column)]
-        free = [column for column in own if column.name not in known]
+        free = [column for column in own if column.name not in known] or own
+        free = [column for column in free if not column.missing] or free
         if any(column.name == target for column in own):
             found[task] = str(target)
         elif own:
-            found[task] = max(free or own, key=lambda column: _evenness(table[column.name])).name
+            found[task] = max(free, key=lambda column: _evenness(table[column.name])).name
     return found
 
 

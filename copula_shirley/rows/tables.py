@@ -101,8 +101,8 @@ def _reason(error: Exception) -> str:
         UnicodeDecodeError: f"it is not {named} text; the schema names another encoding (file: "
         "{encoding: cp1252}), and 'shirley draft' finds one that fits",
         pd.errors.EmptyDataError: "it is empty",
-        pd.errors.ParserError | csv.Error: "its lines have different numbers of fields, or a quote "
-        "is not closed",
+        pd.errors.ParserError | csv.Error: "its lines have different numbers of fields ('shirley "
+        "check' shows which), or a quote is not closed",
     }
     found = (text for kind, text in reasons.items() if isinstance(error, kind))
     return next(found, type(error).__name__)

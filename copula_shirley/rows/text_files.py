@@ -51,15 +51,20 @@ def fields_of(
         yield names, _blocks(reader, len(names))
 
 
-def line_numbers(path: str | Path, how: FileFormat) -> list[int]:
-    """The line of the file on which each row begins."""
-    found, before = [], 0
+def line_numbers(path: str | Path, how: FileFormat) -> tuple[list[int], list[int]]:
+    """The line of the file on which each row begins, and those of rows that make it no table.
+
+    These have another number of fields than the header.
+    """
+    found, widths, before = [], [], 0
     with _records(path, of_ending(path, how)) as reader:
         for record in reader:
             if record:
                 found.append(before + 1)
+                widths.append(len(record))
             before = reader.line_num
-    return found[1:]
+    odd = [line for line, width in zip(found, widths, strict=True) if width != widths[0]]
+    return found[1:], odd
 
 
 @contextmanager

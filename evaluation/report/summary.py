@@ -14,6 +14,9 @@ Found = Mapping[str, Mapping[str, Any]]
 MARKS = {"tvd1": (0.02, 0.06), "tvd2": (0.05, 0.12), "spearman_drift": (0.02, 0.06)}
 #: Of what real rows teach, the share from which a task is good, and from which it is fair.
 TAUGHT = (0.9, 0.7)
+#: Below this Matthews coefficient, or share by which an error is smaller than that of guessing the
+#: mean, real rows teach nothing that synthetic ones could lack.
+LITTLE = 0.05
 NAMED = 3
 #: Names of attacks, and what they try.
 ATTACKS = {
@@ -118,7 +121,7 @@ def _tasks(found: Found) -> Iterator[Sentence]:
             texts.append(
                 f"{detail['target']} with a Matthews coefficient of {line['value']:.2g}{taught}"
             )
-            if real is not None and real > 0:
+            if real is not None and real >= LITTLE:
                 shares.append(max(line["value"], 0.0) / real)
         elif name == "rmse" and "guessing the mean" in detail:
             mean = detail["guessing the mean"]
@@ -126,7 +129,7 @@ def _tasks(found: Found) -> Iterator[Sentence]:
                 f"{detail['target']} with an error of {line['value']:.4g}{taught} and guessing the "
                 f"mean gives {mean:.4g}"
             )
-            if real is not None and mean > real:
+            if real is not None and real <= mean * (1 - LITTLE):
                 shares.append(max(mean - line["value"], 0.0) / (mean - real))
     if texts:
         level: Level = "none" if not shares else "poor"
@@ -134,6 +137,8 @@ def _tasks(found: Found) -> Iterator[Sentence]:
             level = "good" if min(shares) >= TAUGHT[0] else "fair"
         text = f"A model that learns from synthetic rows predicts of real rows {'; '.join(texts)}."
         text += " A coefficient of 0 is guessing, 1 is always right." * ("mcc_" in " ".join(found))
+        if not shares and any("reference" in line for line in found.values()):
+            text += " Real rows teach next to nothing of these columns: name others with --task."
         yield Sentence("Predictions", level, text)
 
 

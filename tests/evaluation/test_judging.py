@@ -42,6 +42,7 @@ def test_sensible_tasks_by_hand() -> None:
 columns:
   rare: {kind: boolean}
   even: {kind: boolean}
+  gaps: {kind: boolean, missing: true}
   ward: {kind: categorical, categories: [a, b, c]}
   day: {kind: integer, minimum: 0, maximum: 9}
   cost: {kind: integer, minimum: 0, maximum: 99}
@@ -53,7 +54,8 @@ rules: [{computed: twice, as: cost + cost}]
     table = pd.DataFrame(
         {
             "rare": n == 0,
-            "even": n % 2 == 0,
+            "even": n % 5 < 2,
+            "gaps": n % 2 == 0,  # more even, but it may be missing
             "ward": np.array(["a", "b", "c"])[n % 3],
             "day": n % 10,
         }
@@ -117,6 +119,16 @@ def test_a_leak_and_broken_rules_are_named() -> None:
     assert "Values outside the schema stand in age." in said["Rules"].text
     assert "found a leak" in headline(list(said.values()))
     assert sentences({}) == [] and headline([]) == ""
+
+
+def test_tasks_of_which_real_rows_teach_nothing_get_no_mark() -> None:
+    error = {"target": "age", "guessing the mean": 10.0}
+    few = found(mcc_binary=line(-0.01, 0.049, target="sex"), rmse=line(12.0, 9.51, **error))
+    said = {s.topic: s for s in sentences(few)}["Predictions"]
+    assert said.level == "none" and said.text.endswith("name others with --task.")
+    more = found(mcc_binary=line(-0.01, 0.049, target="sex"), rmse=line(12.0, 9.5, **error))
+    said = {s.topic: s for s in sentences(more)}["Predictions"]
+    assert said.level == "poor" and "--task" not in said.text
 
 
 def test_without_a_mark_of_real_rows_the_distance_itself_counts() -> None:

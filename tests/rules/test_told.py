@@ -67,6 +67,18 @@ def test_check_of_a_good_table_and_of_people(folder: Path) -> None:
     assert (finding.rows, finding.lines[0]) == (200, 3)
 
 
+def test_rows_of_another_width_are_shown_by_line(folder: Path) -> None:
+    whole = stays().to_csv(index=False).splitlines(keepends=True)
+    wide = whole[2].rstrip("\n") + ",1\n"
+    (folder / "ragged.csv").write_text("".join([*whole[:2], wide, "\n", *whole[3:5], "1,2\n"]))
+    done = run("check ragged.csv --schema schema.yaml --json", folder=folder)
+    assert done.code == 1
+    (only,) = json.loads(done.out)["findings"]
+    assert (only["where"], only["rows"], only["lines"]) == ("file", 2, [3, 7])
+    line = run("fit ragged.csv --schema schema.yaml -o m.shirley", folder=folder).refusal()
+    assert "'shirley check' shows which" in line and "7" not in line
+
+
 def test_validity_counts_rules() -> None:
     drawn = stays()
     drawn.loc[:59, "discharge"] = drawn.loc[:59, "admission"] + pd.Timedelta("366D")
