@@ -29,10 +29,10 @@ from copula_shirley.publish.releases import ReleaseLedger, Reservation
 from copula_shirley.publish.verify import verify_file
 from copula_shirley.registry import make_generator
 from copula_shirley.rows.databases import Query
-from copula_shirley.rows.findings import Finding, findings
+from copula_shirley.rows.findings import SHOWN, Finding, findings
 from copula_shirley.rows.formats import check_format, file_of
 from copula_shirley.rows.recognising import recognised
-from copula_shirley.rows.tables import check_extension, check_written, read_table
+from copula_shirley.rows.tables import check_extension, check_written, is_table, read_table, whole
 from copula_shirley.rows.text_files import line_numbers
 from copula_shirley.rows.writing import formulas, write_table
 from copula_shirley.rules.drawing import check_given
@@ -180,10 +180,13 @@ def check(
     declared = Schema.read(schema) if isinstance(schema, Path) else schema
     if not isinstance(data, Path | Query):
         return findings(data, declared)
-    table, lines = read_table(data, declared, missing, sheet=sheet), None
+    lines = None
     if check_format(data).is_text and (file := file_of(data)) is not None:
-        lines = line_numbers(file, declared.file)
-    return findings(table, declared, lines)
+        lines, odd = whole(file, lambda: line_numbers(file, declared.file))
+        if odd:
+            rule = "a row has another number of fields than the header"
+            return [Finding("file", rule, len(odd), tuple(odd[:SHOWN]))]
+    return findings(read_table(data, declared, missing, sheet=sheet), declared, lines)
 
 
 def convert(
@@ -228,11 +231,19 @@ def fit(order: Order, output: Output, progress: Progress = silent) -> Done:
     if output.is_stream:
         raise SettingError("output ('-') must be a file: a model is no text")
     with output.written(order.inputs) as files:
+        _check_model_name("output", output.path)
         done = fitted(order, output.path.name, progress)
         card = done.generator.card()
         done.generator.save(files.at[output.path], card)
         files.add_cards(card)
     return done
+
+
+def _check_model_name(option: str, path: Path | None) -> None:
+    """Refuse a model under the name of a table, as which it would be handed out."""
+    if path is not None and is_table(path):
+        rule = "must be the name of a model, such as model.shirley, not of a table"
+        raise SettingError(f"{option} ({str(path)!r}) {rule}")
 
 
 def sample(
@@ -278,6 +289,7 @@ def synthesize(
         check_written(output.path, schema, fitted_rows if rows is None else rows)
 
     with output.written(order.inputs) as files:
+        _check_model_name("save_model", output.model)
         done = fitted(order, output.path.name, progress, check_size)
         card = done.generator.card()
         if output.model is not None:

@@ -54,6 +54,8 @@ COMMANDS = {
     "plan absent.yaml -n 10": "absent.yaml",
     "plan schema.yaml -n 10 --model uniform": "--model ('uniform') cannot be planned",
     "fit data.csv -o m": "without a schema",
+    "fit data.csv -o m.csv": "--output ('m.csv') must be the name of a model, such as",
+    "synthesize data.csv -o o.csv --save-model m.csv": "--save-model ('m.csv') must be the name of",
     "fit data.csv --schema schema.yaml -o m --epsilon off": "epsilon off draws no noise",
     "fit data.csv --schema schema.yaml -o m --model copula-shirley": "proves nothing at any",
     "fit data.csv --domain measured -o m": "without a schema",
@@ -97,6 +99,7 @@ WRITING = {
     "plot": "inspect model.shirley --plot OUT",
     "card": "inspect model.shirley -o OUT",
 }
+ENDINGS = {"plot": "png", "draft": "yaml", "fit": "shirley", "save-model": "shirley"}
 
 
 def listing(folder: Path) -> dict[str, bytes | None]:
@@ -158,7 +161,7 @@ def test_a_value_off_the_schema_is_quoted_on_request_only(
 @pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("name", WRITING)
 def test_an_output_that_cannot_be_written(place: Path, name: str) -> None:
-    ending = {"plot": "png", "draft": "yaml"}.get(name, "csv")
+    ending = ENDINGS.get(name, "csv")
     (place / f"folder.{ending}").mkdir()
     before = listing(place)
     for output, why in (

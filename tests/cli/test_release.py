@@ -246,7 +246,7 @@ def test_the_commands_of_the_readme_publish_no_name(patients: Path) -> None:
     assert run("plan schema.yaml -n 500", folder=patients).code == 0
     before = sorted(patients.iterdir())
     for words in ("", "-q", "--epsilon 0.1", "--model dp-histogram", "--model uniform"):
-        for command in (RELEASE, RELEASE.replace("synthesize", "fit")):
+        for command in (RELEASE, RELEASE.replace("synthesize", "fit").replace("out.csv", "m")):
             line = run(f"{command} {words}", folder=patients).refusal()
             assert "--accept-unproved" in line and "drafted from the rows" in line
     assert sorted(patients.iterdir()) == before
