@@ -66,6 +66,8 @@ class Plan:
         How to choose epsilon, max_rows and bounds.
     seconds, megabytes : float
         Of the fit, roughly.
+    errors : dict of str to float
+        Of each column whose domain is declared, the share of rows that noise may move elsewhere.
     """
 
     stages: pd.DataFrame
@@ -74,6 +76,7 @@ class Plan:
     seconds: float
     megabytes: float
     advice: list[str] = field(default_factory=list)
+    errors: dict[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines = [f"PLAN: {self.budget}", *self.notes, self.stages.to_string(index=False)]
@@ -99,6 +102,7 @@ class Plan:
             "stages": stages.to_dict("records"),
             "notes": self.notes,
             "advice": self.advice,
+            "errors": self.errors,
             "seconds": self.seconds,
             "megabytes": self.megabytes,
         }
@@ -134,7 +138,8 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
         *_notes(stages, coordinates, expected),
         *_wide_notes(stages, coordinates, n),
     ]
-    return Plan(stages, budget, notes, seconds, megabytes, [*case.advice()])
+    errors = {name: min(float(error), 1.0) for name, error in expected.errors.items()}
+    return Plan(stages, budget, notes, seconds, megabytes, [*case.advice()], errors)
 
 
 @dataclass
