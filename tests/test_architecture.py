@@ -31,7 +31,8 @@ ROOMS = (
     ("private_vine", "thesis"),
     ("publish",),
     ("tasks",),
-    ("cli", "web"),
+    ("web",),
+    ("cli",),
     ("baselines", "evaluation"),
     ("experiments",),
 )

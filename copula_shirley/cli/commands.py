@@ -22,11 +22,13 @@ EXTRAS = {
     "thesis": ("category_encoders", "diffprivlib", "statsmodels"),
     "experiments": ("markdown_it", "pooch", "psutil"),
     "dask": ("distributed",),
+    "page": ("python_multipart", "starlette", "uvicorn"),
 }
 #: The commands of each panel of the help, with their places and words.
 PANELS = {
     "Release": {
         "demo": ("cli.demo:demo", "Show every step on a small made table."),
+        "page": ("cli.page:page", "A page in the browser, from a table to a release."),
         "draft": ("cli.release:draft", "Draft a schema from a table, for review."),
         "convert": ("cli.converting:convert", "A schema as other standards have it, and back."),
         "check": ("cli.checking:check", "Show what of a table breaks its schema, and where."),

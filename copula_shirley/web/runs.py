@@ -1,0 +1,224 @@
+"""From a schema to a release: budget, run, card, pictures, files, and a look beside the rows."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from starlette.datastructures import FormData, QueryParams
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+
+from copula_shirley import tasks
+from copula_shirley.errors import SettingError, ShirleyError
+from copula_shirley.privacy.budget import Budget, check_epsilon
+from copula_shirley.publish.releases import ReleaseLedger
+from copula_shirley.rows.tables import read_table
+from copula_shirley.schema.schema import Schema
+from copula_shirley.web.bars import bars_of, compared
+from copula_shirley.web.views import in_thread, refused, run_of, shown, takes_form, to, work_of
+from copula_shirley.web.work import Run, Settings, Work
+
+#: Cap of a new ledger unless told otherwise, and the names under which forms send settings.
+CAP = {"epsilon": 3.0, "delta": 1e-8}
+#: A card holds its own style, and loads nothing.
+CARD_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+MOST_ROWS = 10**12
+
+
+# -- the budget ------------------------------------------------------------------------
+
+
+def number_of(given: FormData | QueryParams, name: str, default: float) -> float:
+    text = str(given.get(name, "")).strip()
+    try:
+        found = float(text) if text else default
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise SettingError(f"{name} ({text!r}) must be a number")
+    return found
+
+
+def settings_of(given: FormData | QueryParams, before: Settings) -> Settings:
+    """The settings that a form sends; what it leaves out stays."""
+    epsilon = number_of(given, "epsilon", before.epsilon)
+    delta = number_of(given, "delta", before.delta)
+    rows = number_of(given, "rows", before.rows)
+    try:
+        check_epsilon(epsilon)
+    except ShirleyError as error:
+        raise SettingError(f"epsilon ({epsilon:g}): {error}") from None
+    if not 1 <= rows <= MOST_ROWS or rows != int(rows):
+        raise SettingError(f"rows ({rows:g}) must be a whole number from 1 to {MOST_ROWS:,}")
+    sent = "epsilon" in given
+    clip = given.get("on_unknown") == "clip" if sent else before.on_unknown == "clip"
+    poor = bool(given.get("accept_poor")) if sent else before.accept_poor
+    return Settings(epsilon, delta, int(rows), "clip" if clip else "refuse", poor)
+
+
+def _about_release(work: Work, settings: Settings) -> dict[str, Any]:
+    """What is known before the release, from public information alone."""
+    assert work.schema is not None
+    beside = work.data.parent if not work.uploaded else Path.cwd()
+    about: dict[str, Any] = {
+        "settings": settings,
+        "planned": None,
+        "unproved": [],
+        "step": "release",
+    }
+    about |= {"work": work, "cap": CAP, "ledger": None, "trouble": "", "outlook": None}
+    about["place"] = str(work.ledger or beside / f"{work.stem}.releases.json")
+    try:
+        if work.ledger is not None:
+            about["ledger"] = ReleaseLedger.open(work.ledger)
+        generator = settings.generator(work.schema)
+        about["unproved"] = generator.unproved(work.schema)
+        about["planned"] = tasks.plan(work.schema, settings.rows, generator)
+        about["outlook"] = generator.outlook(work.schema, settings.rows)
+    except ShirleyError as error:
+        about["trouble"] = str(error)
+    return about
+
+
+async def release(request: Request) -> Response:
+    work = work_of(request)
+    if work.schema is None:
+        return to(f"/t/{work.id}/people")
+    try:
+        settings = settings_of(request.query_params, work.settings)
+    except ShirleyError as error:
+        about = await in_thread(_about_release, work, work.settings)
+        return refused(request, "release", error, **about)
+    return shown(request, "release", **await in_thread(_about_release, work, settings))
+
+
+@takes_form
+async def set_ledger(request: Request, form: FormData) -> Response:
+    """Open the release ledger, or start one."""
+    work = work_of(request)
+    path = Path(str(form.get("ledger", "")).strip()).expanduser().absolute()
+    try:
+        if path.suffix != ".json":
+            raise SettingError(f"ledger ({str(path)!r}) must end in .json")
+        if not path.exists():
+            cap = Budget(*(number_of(form, f"cap_{n}", CAP[n]) for n in ("epsilon", "delta")))
+            unit = "person" if work.person is not None else "row"
+            await in_thread(lambda: ReleaseLedger.new(path, cap, unit=unit))  # type: ignore[arg-type]
+        work.ledger = ReleaseLedger.open(path).path
+    except (ShirleyError, OSError) as error:
+        about = await in_thread(_about_release, work, work.settings)
+        return refused(request, "release", error, **about)
+    return to(f"/t/{work.id}/release")
+
+
+@takes_form
+async def start_run(request: Request, form: FormData) -> Response:
+    work = work_of(request)
+    try:
+        settings = settings_of(form, work.settings)
+        if work.schema is not None and (
+            why := settings.generator(work.schema).unproved(work.schema)
+        ):
+            raise SettingError(f"nothing would be proved about privacy: {why[0]}")
+        run = await in_thread(work.start, str(form.get("key", "")), settings)
+    except ShirleyError as error:
+        about = await in_thread(_about_release, work, work.settings)
+        return refused(request, "release", error, **about)
+    return to(f"/t/{work.id}/runs/{run.number}")
+
+
+@takes_form
+async def another_run(request: Request, form: FormData) -> Response:
+    work = work_of(request)
+    work.another(str(form.get("key", "")))
+    return to(f"/t/{work.id}/release")
+
+
+# -- a run -------------------------------------------------------------------------------
+
+
+def _about_run(work: Work, run: Run) -> dict[str, Any]:
+    settings, ledger = run.settings, str(work.ledger)
+    words = [f"--epsilon {settings.epsilon:g}", f"--delta {settings.delta:g}"]
+    words += [f"--rows-about {settings.rows}", f"--releases {quote(ledger)}"]
+    words += ["--domain measured"] * any(c.provenance == "private" for c in work.schema or ())
+    words += ["--on-unknown clip"] * (settings.on_unknown == "clip")
+    words += ["--accept-poor"] * settings.accept_poor
+    table, out = str(work.data.name), f"{work.stem}-synthetic.csv"
+    model = f"{work.stem}.shirley"
+    shell = [
+        f"shirley fit {quote(table)} --schema schema.yaml {' '.join(words)} -o {quote(model)}",
+        f"shirley sample {quote(model)} -o {quote(out)}",
+        f"shirley verify {quote(out)}",
+    ]
+    how = f"epsilon={settings.epsilon:g}, delta={settings.delta:g}"
+    how += ", domain='measured'" if "--domain measured" in words else ""
+    how += ", on_unknown='clip'" if settings.on_unknown == "clip" else ""
+    python = [
+        "from copula_shirley import PrivateVine, ReleaseLedger, Schema, read_table",
+        "schema = Schema.read('schema.yaml')",
+        f"ledger = ReleaseLedger.open({ledger!r})",
+        f"with ledger.reserve(PrivateVine({how}), schema, 'again') as reservation:",
+        f"    model = reservation.fit(read_table({table!r}, schema))",
+        f"model.sample().to_csv({out!r}, index=False)",
+    ]
+    return {"work": work, "run": run, "step": "release", "shell": shell, "python": python}
+
+
+def run_page(request: Request) -> Response:
+    work, run = run_of(request)
+    return shown(request, "run", **_about_run(work, run))
+
+
+def run_status(request: Request) -> Response:
+    _, run = run_of(request)
+    return JSONResponse({"state": run.state, "stage": run.stage, "share": run.share})
+
+
+@takes_form
+async def stop_run(request: Request, _: FormData) -> Response:
+    work, run = run_of(request)
+    await in_thread(run.stop)
+    return to(f"/t/{work.id}/runs/{run.number}")
+
+
+def download(request: Request) -> Response:
+    """A file of a release by its name; no other one can be asked for."""
+    _, run = run_of(request)
+    name = request.path_params["name"]
+    path = run.files.get(name)
+    if path is None:
+        return Response("There is no such file.\n", 404, media_type="text/plain")
+    if name == run.result["card"] and "show" in request.query_params:
+        headers = {"Content-Security-Policy": CARD_POLICY}
+        return FileResponse(path, media_type="text/html", headers=headers)
+    return FileResponse(path, media_type="application/octet-stream", filename=name)
+
+
+# -- beside the real rows ----------------------------------------------------------------
+
+
+def comparison(request: Request) -> Response:
+    work, run = run_of(request)
+    return shown(request, "compare", work=work, run=run, step="release")
+
+
+@takes_form
+async def compare(request: Request, _: FormData) -> Response:
+    """Read the rows and show them beside the synthetic ones: for this screen alone."""
+    work, run = run_of(request)
+    if run.state == "done" and run.comparison is None:
+        try:
+            run.comparison = await in_thread(_compared, work, run)
+        except ShirleyError as error:
+            return refused(request, "compare", error, work=work, run=run, step="release")
+    return to(f"/t/{work.id}/runs/{run.number}/compare")
+
+
+def _compared(work: Work, run: Run) -> list[dict[str, Any]]:
+    schema = Schema.read(run.folder / "schema.yaml")
+    real = schema.clipped(read_table(work.data, schema), schema.names)
+    return compared(run.result["bars"], bars_of(real, schema))

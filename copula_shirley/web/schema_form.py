@@ -1,0 +1,202 @@
+"""The schema as a form with a row for each column, and back: what is said goes by the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from copula_shirley.errors import SchemaError
+from copula_shirley.schema.column import KINDS
+from copula_shirley.schema.schema import Schema
+
+#: What a column may be on the page; made-up names are set in the YAML.
+LEFT_OUT = {"drop": "left out", "id": "left out, numbered anew"}
+SOURCES = {
+    "declared": "documentation",
+    "private": "kind known, rest measured",
+    "drafted": "the rows (a draft)",
+}
+#: Fields of a column that are written as one text.
+TEXTS = ("minimum", "maximum", "source")
+#: The source of what the curator says on the page about people.
+STATED = "stated by the curator"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the form shows of one column; texts as they are typed."""
+
+    name: str
+    kind: str
+    minimum: str = ""
+    maximum: str = ""
+    categories: str = ""
+    missing: bool = False
+    provenance: str = "declared"
+    source: str = ""
+    #: Why a column is left out, or what a person column is.
+    reason: str = ""
+    error: str = ""
+
+    @property
+    def left_out(self) -> bool:
+        return self.kind not in KINDS
+
+    @property
+    def lines(self) -> int:
+        return min(self.categories.count("\n") + 1, 6)
+
+
+def rows_of(schema: Schema, names: Sequence[str]) -> list[Row]:
+    """A row for each column, in the order of the table."""
+    entry = schema.to_dict()
+    found = {name: _row(name, about) for name, about in entry["columns"].items()}
+    for left in schema.left_out:
+        found[left.name] = Row(
+            left.name, left.replace, provenance=left.provenance, reason=left.reason or ""
+        )
+    if schema.person is not None:
+        each = f"says whose row it is: at most {schema.max_rows:,} rows each"
+        found.setdefault(schema.person, Row(schema.person, "person", reason=each))
+    order = {name: place for place, name in enumerate(names)}
+    return sorted(found.values(), key=lambda row: order.get(row.name, len(order)))
+
+
+def _row(name: str, about: Mapping[str, Any]) -> Row:
+    texts = {field: str(about[field]) for field in TEXTS if about.get(field) is not None}
+    return Row(
+        name,
+        about["kind"],
+        categories="\n".join(map(str, about.get("categories", ()))),
+        missing=about.get("missing", False),
+        provenance=about["provenance"],
+        **texts,
+    )
+
+
+def typed_rows(form: Mapping[str, Any], count: int) -> list[Row]:
+    """The rows as they were typed."""
+
+    def typed(number: int, field: str) -> str:
+        return str(form.get(f"{field}.{number}", "")).replace("\r\n", "\n").strip()
+
+    fields = ("name", "kind", "minimum", "maximum", "categories", "provenance", "source", "reason")
+    return [
+        Row(
+            **{field: typed(number, field) for field in fields},
+            missing=bool(typed(number, "missing")),
+        )
+        for number in range(count)
+    ]
+
+
+def declared_rows(rows: Sequence[Row], which: str, known_from: str) -> list[Row]:
+    """The rows, of which one (by its number) or all are known from documentation."""
+    chosen = range(len(rows)) if which == "all" else [int(which)] if which.isdigit() else []
+    found = list(rows)
+    for number in chosen:
+        if number >= len(rows):
+            continue
+        row = rows[number]
+        source = row.source or known_from
+        if not row.left_out and not source:
+            raise SchemaError(
+                f"column {row.name!r}: source () must say where it is known from, such as "
+                "codebook 2019, p. 4: write it above the table or beside the column"
+            )
+        if row.provenance != "private" or which != "all":
+            found[number] = _with(row, provenance="declared", source=source)
+    return found
+
+
+def _with(row: Row, **more: Any) -> Row:
+    return Row(**{**vars(row), **more})
+
+
+def marked(rows: Sequence[Row], error: str) -> list[Row]:
+    """The rows, with an error beside the column that it names."""
+    return [_with(row, error=error if f"column {row.name!r}" in error else "") for row in rows]
+
+
+def schema_from(rows: Sequence[Row], schema: Schema, *, file_known: bool = False) -> Schema:
+    """The schema with what was typed; what the form does not show stays as it is."""
+    entry = schema.to_dict()
+    before, left_before = entry["columns"], entry.get("left_out", {})
+    columns, left = {}, {}
+    for row in rows:
+        if row.kind == "person" or row.name == schema.person:
+            if row.name in left_before:
+                left[row.name] = left_before[row.name]
+        elif row.left_out:
+            kept = left_before.get(row.name, {})
+            same = kept.get("replace", "drop") == row.kind
+            own = kept if same else {"replace": row.kind}
+            left[row.name] = {**own, "provenance": row.provenance}
+            if row.provenance == "private":
+                left[row.name]["provenance"] = "declared"
+        else:
+            columns[row.name] = _entry(row, before.get(row.name, {}))
+    entry |= {"columns": columns, "left_out": left}
+    if file_known and "file" in entry:
+        entry["file"]["provenance"] = "declared"
+    return Schema.from_dict(entry)
+
+
+def _entry(row: Row, before: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry of a column; a value that was not touched keeps its type."""
+    kind = KINDS.get(row.kind)
+    if kind is None:
+        raise SchemaError(f"column {row.name!r}: kind ({row.kind!r}) must be one of {[*KINDS]}")
+    same_kind = before.get("kind") == row.kind
+    known = {**kind.fields, "per": 1, "source": 1, "draft": 1}
+    entry = {k: v for k, v in before.items() if same_kind or k in ("per", "draft")}
+    for field in TEXTS:
+        text = getattr(row, field)
+        if field not in known or not text:
+            entry.pop(field, None)
+        elif text != str(before.get(field)) or field not in entry:
+            entry[field] = text if field == "source" or not kind.is_number else _number(text)
+    if "categories" in known:
+        texts = [text for text in map(str.strip, row.categories.split("\n")) if text]
+        own = {str(value): value for value in before.get("categories", ())}
+        entry["categories"] = [own.get(text, text) for text in texts]
+        if entry.get("other") not in (None, *entry["categories"]):
+            entry.pop("other")
+    if not entry.get("categories"):
+        entry.pop("categories", None)
+    missing = {"missing": True} if row.missing else {}
+    entry.pop("missing", None)
+    return {**entry, "kind": row.kind, **missing, "provenance": row.provenance}
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def with_people(schema: Schema, person: str | None, max_rows: int) -> Schema:
+    """The schema with what the curator says about people, who knows it."""
+    entry = schema.to_dict()
+    entry.pop("person", None)
+    if person is not None:
+        entry["columns"].pop(person, None)
+        about = {"provenance": "declared", "source": STATED}
+        entry["person"] = {"column": person, "max_rows": max_rows, **about}
+    return Schema.from_dict(entry)
+
+
+def with_known_rules(schema: Schema, source: str) -> Schema:
+    """The schema with all rules known from documentation."""
+    if not source:
+        raise SchemaError("rules: source () must say where they are known from: codebook, p. 7")
+    entry = schema.to_dict()
+    entry["rules"] = [
+        rule | {"provenance": "declared", "source": rule.get("source", source)}
+        for rule in entry.get("rules", ())
+    ]
+    return Schema.from_dict(entry)

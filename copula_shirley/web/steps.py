@@ -1,0 +1,218 @@
+"""From a table to its schema: the first steps of the page."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path, PurePath
+from typing import Any
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import Response
+
+from copula_shirley import tasks
+from copula_shirley.errors import SchemaError, SettingError, ShirleyError
+from copula_shirley.files.strict_yaml import LARGEST_YAML
+from copula_shirley.rows.formats import check_format
+from copula_shirley.rows.headers import header
+from copula_shirley.schema.column import KINDS
+from copula_shirley.schema.places import line_of
+from copula_shirley.schema.schema import Schema
+from copula_shirley.web.schema_form import (
+    LEFT_OUT,
+    SOURCES,
+    declared_rows,
+    marked,
+    rows_of,
+    schema_from,
+    typed_rows,
+    with_known_rules,
+    with_people,
+)
+from copula_shirley.web.views import desk_of, in_thread, refused, shown, takes_form, to, work_of
+from copula_shirley.web.work import Work
+
+#: A schema of which the curator knows the names of columns alone.
+PLAIN_KIND = "categorical"
+
+
+# -- choose the table ----------------------------------------------------------------
+
+
+def start(request: Request) -> Response:
+    works = desk_of(request).works.values()
+    return shown(request, "start", works=works, step="table", path="")
+
+
+@takes_form
+async def add_table(request: Request, form: FormData) -> Response:
+    desk = desk_of(request)
+    path, upload = str(form.get("path", "")).strip(), form.get("file")
+    folder = desk.new_folder()
+    try:
+        uploaded = isinstance(upload, UploadFile) and bool(upload.filename)
+        if uploaded == bool(path):
+            raise SettingError("name the table by its path, or choose a file: one of the two")
+        if isinstance(upload, UploadFile) and upload.filename:
+            data = await in_thread(_kept, upload, folder)
+        else:
+            data = Path(path).expanduser()
+        names = await in_thread(header, data)
+    except ShirleyError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        more: dict[str, Any] = {"works": desk.works.values(), "step": "table", "path": path}
+        return refused(request, "start", error, **more)
+    work = desk.add(Work(folder, data.absolute(), names, uploaded))
+    return to(f"/t/{work.id}/people")
+
+
+def _kept(upload: UploadFile, folder: Path) -> Path:
+    """An uploaded file in the private folder, under the last part of its name."""
+    name = PurePath(str(upload.filename).replace("\\", "/")).name
+    if not name or name.startswith(".") or not name.isprintable() or len(name) > 200:
+        raise SettingError("the name of the file must be an ordinary one, such as table.csv")
+    check_format(name)
+    place = folder / name
+    with place.open("xb") as file:
+        shutil.copyfileobj(upload.file, file)
+    return place
+
+
+@takes_form
+async def end(request: Request, _: FormData) -> Response:
+    await in_thread(desk_of(request).end, work_of(request))
+    return to("/")
+
+
+# -- people, and where the schema comes from -----------------------------------------
+
+
+def people(request: Request) -> Response:
+    return shown(request, "people", work=work_of(request), step="table")
+
+
+@takes_form
+async def set_people(request: Request, form: FormData) -> Response:
+    work = work_of(request)
+    try:
+        person, most = str(form.get("person", "")) or None, str(form.get("max_rows", "")).strip()
+        if person is not None and person not in work.names:
+            raise SettingError(f"person ({person!r}) must be a column of the table")
+        if person is not None and not (most.isascii() and most.isdigit()):
+            raise SettingError(f"max_rows ({most!r}) must be a whole number, 1 or more")
+        max_rows = int(most) if person is not None else 1
+        upload = form.get("schema")
+        described = upload if isinstance(upload, UploadFile) and upload.filename else None
+        found, notes = await in_thread(_begun, work, str(form.get("how")), described, person)
+        if person is not None or found.person is None or form.get("how") != "file":
+            found = with_people(found, person, max_rows)
+    except ShirleyError as error:
+        return refused(request, "people", error, work=work, step="table")
+    work.schema, work.notes = found, notes
+    work.person, work.max_rows = found.person, found.max_rows
+    return to(f"/t/{work.id}/schema")
+
+
+def _begun(
+    work: Work, how: str, described: UploadFile | None, person: str | None
+) -> tuple[Schema, list[str]]:
+    """The first schema: drafted from the rows, read from a file, or the names alone."""
+    if how == "file":
+        if described is None:
+            raise SettingError("choose the schema file (YAML), or another way to begin")
+        raw = described.file.read(LARGEST_YAML + 1)
+        try:
+            return _parsed(raw.decode("utf-8")), []
+        except UnicodeDecodeError:
+            raise SchemaError("the schema file must be YAML in UTF-8") from None
+    if how == "names":
+        names = [name for name in work.names if name != person]
+        return Schema.of_kinds(dict.fromkeys(names, PLAIN_KIND)), []
+    if how != "draft":
+        raise SettingError("say where the schema shall come from")
+    place = work.folder / "draft.yaml"
+    _, notes = tasks.draft(work.data, place, person=person, force=True)
+    return Schema.read(place), notes
+
+
+def _parsed(text: str) -> Schema:
+    """A schema from its text; errors name the line."""
+    try:
+        return Schema.from_yaml(text)
+    except SchemaError as error:
+        line = line_of(text, str(error))
+        where = "" if line is None else f"line {line}: "
+        raise SchemaError(f"{where}{error}") from None
+
+
+# -- the schema as a table -------------------------------------------------------------
+
+
+def _about_schema(work: Work, **more: Any) -> dict[str, Any]:
+    own = {"kinds": KINDS, "left_out": LEFT_OUT, "sources": SOURCES, "known_from": ""}
+    return {**own, "work": work, "step": "schema", **more}
+
+
+def schema_table(request: Request) -> Response:
+    work = work_of(request)
+    if work.schema is None:
+        return to(f"/t/{work.id}/people")
+    rows = rows_of(work.schema, work.names)
+    return shown(request, "schema", **_about_schema(work, rows=rows))
+
+
+@takes_form
+async def save_schema(request: Request, form: FormData) -> Response:
+    work = work_of(request)
+    if work.schema is None:
+        return to(f"/t/{work.id}/people")
+    known_from, which = str(form.get("known_from", "")).strip(), str(form.get("declare", ""))
+    count = min(len(form), sum(key.startswith("name.") for key in form))
+    rows = typed_rows(form, count)
+    try:
+        rows = declared_rows(rows, which, known_from)
+        known = which in ("all", "file")
+        work.schema = await in_thread(
+            lambda: schema_from(rows, work.schema, file_known=known)  # type: ignore[arg-type]
+        )
+    except ShirleyError as error:
+        about = _about_schema(work, rows=marked(rows, str(error)), known_from=known_from)
+        return refused(request, "schema", error, **about)
+    if which:
+        return to(f"/t/{work.id}/schema" + (f"#c{which}" if which.isdigit() else ""))
+    return to(f"/t/{work.id}/rules" if form.get("then") == "rules" else f"/t/{work.id}/schema")
+
+
+# -- rules, ids and all the rest, as YAML ----------------------------------------------
+
+
+def rules(request: Request) -> Response:
+    work = work_of(request)
+    if work.schema is None:
+        return to(f"/t/{work.id}/people")
+    return shown(request, "rules", work=work, step="rules", text=work.schema.to_yaml())
+
+
+@takes_form
+async def save_rules(request: Request, form: FormData) -> Response:
+    work = work_of(request)
+    text, then = str(form.get("yaml", "")), str(form.get("then", ""))
+    try:
+        found = await in_thread(_parsed, text)
+        if then == "suggest":
+            found, work.notes = await in_thread(_suggested, work, found)
+        if then == "known":
+            found = with_known_rules(found, str(form.get("known_from", "")).strip())
+    except ShirleyError as error:
+        return refused(request, "rules", error, work=work, step="rules", text=text)
+    work.schema, work.person, work.max_rows = found, found.person, found.max_rows
+    return to(f"/t/{work.id}/release" if then == "release" else f"/t/{work.id}/rules")
+
+
+def _suggested(work: Work, schema: Schema) -> tuple[Schema, list[str]]:
+    """The schema with rules that all rows keep: it reads the rows, as it was asked to."""
+    place = work.folder / "draft.yaml"
+    schema.write(place)
+    _, notes = tasks.draft(work.data, place, person=schema.person, update=True, suggest_rules=True)
+    found = Schema.read(place)
+    return found, notes

@@ -1,0 +1,87 @@
+"""What all pages share: templates, forms with their token, and the table of an address."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from copula_shirley.web.guard import Session, same
+from copula_shirley.web.work import Desk, Run, Work
+
+HERE = Path(__file__).parent
+#: Fields of one form: a schema of a thousand columns has some 8,000.
+MOST_FIELDS = 50_000
+STEPS = ("table", "schema", "rules", "release")
+in_thread = run_in_threadpool
+Handler = Callable[[Request, FormData], Awaitable[Response]]
+
+
+@cache
+def environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def shown(request: Request, template: str, code: int = 200, **more: Any) -> HTMLResponse:
+    """A page; an ``error`` is shown at its top."""
+    session: Session = request.app.state.session
+    own = {"form_token": session.form, "error": "", "work": None, "step": "", "steps": STEPS}
+    text = environment().get_template(f"{template}.html.jinja").render(**{**own, **more})
+    return HTMLResponse(text, status_code=code)
+
+
+def refused(request: Request, template: str, error: Exception, **more: Any) -> HTMLResponse:
+    """A page again, with what was wrong."""
+    return shown(request, template, 422, error=str(error), **more)
+
+
+def to(path: str) -> Response:
+    """Lead on by a GET, so that a reload sends no form again."""
+    return RedirectResponse(path, status_code=303)
+
+
+def takes_form(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """Give a handler the form of one of our own pages, and close what was uploaded with it."""
+
+    async def handled(request: Request) -> Response:
+        session: Session = request.app.state.session
+        async with request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=2**24) as form:
+            if not same(str(form.get("form_token", "")), session.form):
+                raise HTTPException(403, "This form is of another run of the page; open it again.")
+            return await handler(request, form)
+
+    return handled
+
+
+def desk_of(request: Request) -> Desk:
+    found: Desk = request.app.state.desk
+    return found
+
+
+def work_of(request: Request) -> Work:
+    """The table that the address names."""
+    found = desk_of(request).works.get(request.path_params["work"])
+    if found is None:
+        raise HTTPException(404, "There is no such table here any more.")
+    return found
+
+
+def run_of(request: Request) -> tuple[Work, Run]:
+    work, number = work_of(request), request.path_params["number"]
+    if not 1 <= number <= len(work.runs):
+        raise HTTPException(404, "There is no such run.")
+    return work, work.runs[number - 1]

@@ -1,0 +1,211 @@
+"""From a table to a release and its files; what spends does so once."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+from web_pages import Page, field, finish
+
+from copula_shirley import ReleaseLedger, Schema
+from copula_shirley.publish.verify import verify_file
+from copula_shirley.web.schema_form import rows_of
+
+
+def test_a_declared_table_becomes_a_release(page: Page, table: Path, schema: Schema) -> None:
+    path = page.begun(table, schema)
+    planned = page.get(f"{path}/release?epsilon=2&delta=1e-9&rows=300")
+    assert "whoever knows all others" in planned and "Rows that noise may move" in planned
+    assert "0 of" in planned or "epsilon 0" in planned
+    run = page.run(path)
+    assert run.state == "done", run.error
+    shown = page.get(f"{path}/runs/1")
+    assert run.result["words"]["person"] in shown.replace("&#39;", "'")
+    assert shown.count("<figure") == len(schema)
+    ledger = ReleaseLedger.open(table.with_name("ledger.json"))
+    assert [r.state for r in ledger.releases] == ["settled"]
+    packed = page.client.get(f"{path}/runs/1/files/release.zip").content
+    with zipfile.ZipFile(io.BytesIO(packed)) as files:
+        files.extractall(table.parent / "got")
+    got = table.parent / "got"
+    csv = pd.read_csv(got / "jobs-synthetic.csv")
+    pd.testing.assert_frame_equal(
+        csv, pd.read_parquet(got / "jobs-synthetic.parquet"), check_dtype=False
+    )
+    assert Schema.read(got / "schema.yaml").names == schema.names and set(csv) == set(schema.names)
+    for name in ("jobs-synthetic.csv", "jobs-synthetic.parquet", "jobs.shirley"):
+        verify_file(got / name)
+    card = page.client.get(f"{path}/runs/1/files/jobs-synthetic.csv.card.html?show=1")
+    assert card.headers["content-security-policy"].startswith("default-src 'none'")
+    beside = page.get(f"{path}/runs/1/compare")
+    assert "not for publication" in beside and "<figure" not in beside
+    beside = page.post(f"{path}/runs/1/compare")
+    assert beside.count("of the rows differ") == len(schema)
+
+
+def test_a_run_is_started_once(page: Page, table: Path, schema: Schema) -> None:
+    path = page.begun(table, schema)
+    first = field(page.get(f"{path}/release?epsilon=1"), "key")
+    second = field(page.get(f"{path}/release?epsilon=0.5"), "key")  # another tab
+    assert first == second
+    run = page.run(path, epsilon="1")
+    for epsilon in ("1", "0.5"):  # a double click, and the other tab
+        page.post(f"{path}/runs", key=first, epsilon=epsilon)
+        assert page.at == f"{path}/runs/1"
+    for _ in range(3):
+        page.get(f"{path}/runs/1")
+        assert 'name="form_token"' in page.get(f"{path}/release")
+    assert len(page.work().runs) == 1 and run.settings.epsilon == 1
+    again = page.post(f"{path}/another", key=first)
+    new = field(again, "key")
+    page.post(f"{path}/another", key=first)  # a double click makes no third key
+    assert new != first and field(page.get(f"{path}/release"), "key") == new
+    page.post(f"{path}/runs", key=first, epsilon="1")  # the back button
+    assert page.at == f"{path}/runs/1"
+    assert "this form is old" in page.post(f"{path}/runs", 422, key="made up")
+    ledger = ReleaseLedger.open(table.with_name("ledger.json"))
+    assert len(ledger.releases) == 1
+
+
+def test_a_run_above_the_cap_is_refused(page: Page, table: Path, schema: Schema) -> None:
+    path = page.begun(table, schema)
+    run = page.run(path, epsilon="4")
+    assert run.state == "failed" and "above the cap" in run.error
+    assert "nothing was spent" in page.get(f"{path}/runs/1")
+    assert not list(run.folder.glob("*.csv"))
+    page.post(f"{path}/another", key=run.key)
+    assert 'id="run-button"' in page.get(f"{path}/release")
+
+
+def test_a_refused_table_gives_back_what_was_reserved(
+    page: Page, table: Path, schema: Schema
+) -> None:
+    rows = pd.read_csv(table)
+    rows.loc[0, "age"] = 4711
+    rows.to_csv(table, index=False)
+    path = page.begun(table, schema)
+    run = page.run(path)
+    shown = page.get(f"{path}/runs/1")
+    assert run.state == "failed" and "given back" in shown
+    assert "&#39;age&#39;" in shown and "4711" not in shown
+
+
+def test_a_stopped_run_says_what_was_spent(page: Page, table: Path, schema: Schema) -> None:
+    path = page.begun(table, schema)
+    page.post(f"{path}/runs", key=page.work().key, epsilon="2", rows="300")
+    page.post(f"{path}/runs/1/stop")
+    run = page.work().runs[0]
+    finish(lambda: run.state not in ("running", "stopping"))
+    assert run.state == "stopped"
+    shown = page.get(f"{path}/runs/1")
+    states = [r.state for r in ReleaseLedger.open(table.with_name("ledger.json")).releases]
+    wanted = {"": "Nothing was reserved", "given back": "given back", "begun": "counts in"}
+    assert wanted[states[0] if states else ""] in shown
+
+
+def test_nothing_of_the_rows_is_shown_before_a_release(page: Page, tmp_path: Path) -> None:
+    table = tmp_path / "secret.csv"
+    table.write_text("age,place\n" + "87.25,Xanadu\n12.5,Avalon\n" * 30)
+    page.post("/tables", path=str(table))
+    path = f"/t/{page.work().id}"
+    shown = page.get(f"{path}/people")
+    page.post(f"{path}/people", how="names", person="", max_rows="1")
+    for step in ("schema", "rules", "release?rows=60"):
+        shown += page.get(f"{path}/{step}")
+    assert "place" in shown
+    assert not [text for text in ("Xanadu", "Avalon", "87.25", "12.5") if text in shown]
+    assert "Nothing would be proved" not in shown  # kinds are said, the rest is measured
+
+
+def test_an_upload_is_deleted_at_the_end(page: Page, table: Path) -> None:
+    files = {"file": ("../../jobs.csv", table.read_bytes())}
+    page.post("/tables", files=files, path="")
+    work = page.work()
+    assert work.data.parent == work.folder and work.data.read_bytes() == table.read_bytes()
+    assert work.folder.stat().st_mode & 0o077 == 0
+    page.post(f"/t/{work.id}/end")
+    assert not work.folder.exists() and not page.desk.works
+    page.get(f"/t/{work.id}/people", 404)
+
+
+def test_a_wrong_table_is_one_error(page: Page, tmp_path: Path) -> None:
+    assert "does not exist" in page.post("/tables", 422, path=str(tmp_path / "no.csv"))
+    assert "must end in" in page.post("/tables", 422, path=str(tmp_path))
+    assert "one of the two" in page.post("/tables", 422, path="")
+    hidden = {"file": (".csv", b"a\n1\n")}
+    assert "ordinary" in page.post("/tables", 422, files=hidden, path="")
+    assert not page.desk.works and not list(page.desk.folder.iterdir())
+
+
+def stays(path: Path) -> Path:
+    """Rows with an identifier, texts of their own, a person's two rows, and gaps."""
+    rows = [
+        f"P{i // 2:05d},{i % 70 + 20},{'FM'[i % 2]},{'' if i % 9 == 0 else i * 1.5},note no {i}"
+        for i in range(300)
+    ]
+    path.write_text("\n".join(["patient,age,sex,cost,remarks", *rows]) + "\n")
+    return path
+
+
+def typed(page: Page, path: str, **changed: str) -> dict[str, str]:
+    """What the form of a schema sends, with what is typed into it."""
+    work, form = page.work(), {}
+    for number, row in enumerate(rows_of(work.schema, work.names)):
+        for name in ("name", "kind", "minimum", "maximum", "categories", "provenance", "source"):
+            form[f"{name}.{number}"] = getattr(row, name)
+        form |= {f"missing.{number}": "yes"} if row.missing else {}
+    assert f'name="{"kind.1"}"' in page.get(f"{path}/schema")
+    return form | changed
+
+
+def test_a_drafted_table_is_declared_and_released(page: Page, tmp_path: Path) -> None:
+    table = stays(tmp_path / "stays.csv")
+    page.post("/tables", path=str(table))
+    path, work = f"/t/{page.work().id}", page.work()
+    page.post(f"{path}/people", how="draft", person="patient", max_rows="2")
+    assert page.at == f"{path}/schema"
+    assert work.schema.person == "patient" and work.schema.max_rows == 2
+    assert {left.name for left in work.schema.left_out} >= {"remarks"}
+    assert "Nothing would be proved" in page.get(f"{path}/release")
+    wrong = typed(page, path, **{"minimum.1": "99"})
+    shown = page.post(f"{path}/schema", 422, **wrong)
+    assert "must not exceed maximum" in shown and 'value="99"' in shown
+    assert work.schema["age"].minimum == 20
+    assert "where it is known from" in page.post(
+        f"{path}/schema", 422, **typed(page, path), declare="all"
+    )
+    page.post(f"{path}/schema", **typed(page, path), declare="1", known_from="p. 4")
+    assert work.schema["age"].provenance == "declared" and work.schema["age"].source == "p. 4"
+    assert work.schema["cost"].provenance == "drafted"
+    wide = {"minimum.1": "0", "maximum.1": "120", "maximum.3": "1000", "minimum.3": "0"}
+    page.post(f"{path}/schema", **typed(page, path, **wide), declare="all", known_from="codebook")
+    assert (work.schema["age"].minimum, work.schema["age"].maximum) == (0, 120)
+    assert not work.schema.drafted and work.schema["cost"].missing
+    shown = page.get(f"{path}/release")
+    assert not work.settings.generator(work.schema).unproved(work.schema)
+    assert "Nothing would be proved" not in shown and "For a person" in shown
+    page.post(f"{path}/ledger", ledger=str(tmp_path / "ledger.json"))
+    run = page.run(path)
+    assert run.state == "done", run.error
+    assert set(pd.read_parquet(run.files["stays-synthetic.parquet"])) == {"age", "sex", "cost"}
+    assert ReleaseLedger.open(tmp_path / "ledger.json").unit == "person"
+
+
+def test_the_whole_schema_can_be_written_as_yaml(page: Page, table: Path, schema: Schema) -> None:
+    path = page.begun(table, schema)
+    faulty = schema.to_yaml().replace("kind: boolean", "kind: truth")
+    shown = page.post(f"{path}/rules", 422, yaml=faulty, then="stay")
+    assert "line " in shown and "truth" in shown and page.work().schema == schema
+    ruled = schema.to_yaml() + "rules:\n- {when: {job: law}, then: {age: 20..}}\n"
+    page.post(f"{path}/rules", yaml=ruled, then="release")
+    assert page.at == f"{path}/release" and len(page.work().schema.rules) == 1
+    suggested = page.post(f"{path}/rules", yaml=schema.to_yaml(), then="suggest")
+    assert "read off the rows" in suggested or not page.work().schema.rules
+    for rule in page.work().schema.rules:
+        assert rule.provenance == "drafted"
+    text = page.work().schema.to_yaml()
+    if page.work().schema.rules:
+        page.post(f"{path}/rules", yaml=text, then="known", known_from="codebook")
+        assert {rule.provenance for rule in page.work().schema.rules} == {"declared"}
