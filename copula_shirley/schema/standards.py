@@ -56,10 +56,12 @@ def _written(schema: Schema, to: str, data: str | None, path: Path, told: Told) 
     """The text of a file of a standard."""
     if to not in STANDARDS:
         raise SettingError(f"to ({to!r}) must be one of {', '.join(STANDARDS)}")
-    if schema.drafted:
+    parts = [*schema, *schema.left_out, *schema.rules, schema.file]
+    drafted = sum(part.provenance == "drafted" for part in parts)
+    if drafted := drafted + (schema.person_provenance == "drafted"):
         told(
-            f"{len(schema.drafted)} of {len(schema)} columns were drafted from rows, and the file "
-            "tells something about these: review the schema before you give it away"
+            f"{drafted} of the schema's entries were drafted from rows, and the file tells "
+            "something about these: review the schema before you give it away"
         )
     url = data or f"{path.stem}.csv"
     if data is None and to in ("data-package", "csvw"):

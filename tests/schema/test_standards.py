@@ -373,7 +373,10 @@ def test_shirley_convert(tmp_path: Path) -> None:
     done = run("convert s.yaml --to croissant --data syn.csv", folder=tmp_path)
     assert file_sha256(tmp_path / "syn.csv") in done.out and "license, creator" in done.said
     done = run("convert s.yaml --to csvw -o m.json", folder=tmp_path)
-    assert "1 of 12 columns were drafted" in done.said and "the table is called s.csv" in done.said
+    assert (
+        "1 of the schema's entries were drafted" in done.said
+        and "the table is called s.csv" in done.said
+    )
     assert json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))["url"] == "s.csv"
     (tmp_path / "p.json").write_text(
         json.dumps({"resources": [{"name": "x", "schema": "f.json"}]}), encoding="utf-8"
@@ -383,6 +386,18 @@ def test_shirley_convert(tmp_path: Path) -> None:
     assert done.code == 0 and "note: 'title' of 1 fields" in done.err
     schema = Schema.read(tmp_path / "d.yaml")
     assert schema["age"].provenance == "declared" and schema["text"].provenance == "private"
+
+
+def test_who_gives_a_schema_away_hears_of_all_that_was_drafted(tmp_path: Path) -> None:
+    """A rule, the most rows of a person, and what is left out tell of the rows, too."""
+    (tmp_path / "s.yaml").write_text(
+        "person: {column: who, max_rows: 3, provenance: drafted}\n"
+        "left_out: {note: {provenance: drafted}}\n"
+        "columns: {a: {kind: boolean}, b: {kind: boolean}}\n"
+        "rules: [{when: {a: true}, then: {b: true}, provenance: drafted}]\n",
+        encoding="utf-8",
+    )
+    assert "3 of the schema's entries were drafted" in run("convert s.yaml", folder=tmp_path).said
 
 
 @pytest.mark.parametrize(
