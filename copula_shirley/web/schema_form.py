@@ -180,12 +180,17 @@ def _number(text: str) -> Any:
 
 
 def with_people(schema: Schema, person: str | None, max_rows: int) -> Schema:
-    """The schema with what the curator says about people, who knows it."""
+    """The schema with what the curator says about people, who knows it.
+
+    If it is just what a draft counted in the rows, the card tells that.
+    """
     entry = schema.to_dict()
-    entry.pop("person", None)
+    before = entry.pop("person", None) or {}
     if person is not None:
         entry["columns"].pop(person, None)
         about = {"provenance": "declared", "source": STATED}
+        if before.get("column") == person and "draft" in before:
+            about["draft"] = before["draft"]
         entry["person"] = {"column": person, "max_rows": max_rows, **about}
     return Schema.from_dict(entry)
 

@@ -11,7 +11,7 @@ from web_pages import Page, field, finish
 
 from copula_shirley import ReleaseLedger, Schema
 from copula_shirley.publish.verify import verify_file
-from copula_shirley.web.schema_form import rows_of
+from copula_shirley.web.schema_form import rows_of, with_people
 
 
 def test_a_declared_table_becomes_a_release(page: Page, table: Path, schema: Schema) -> None:
@@ -209,3 +209,11 @@ def test_the_whole_schema_can_be_written_as_yaml(page: Page, table: Path, schema
     if page.work().schema.rules:
         page.post(f"{path}/rules", yaml=text, then="known", known_from="codebook")
         assert {rule.provenance for rule in page.work().schema.rules} == {"declared"}
+
+
+def test_the_most_rows_that_a_draft_counted_stay_marked_whoever_states_them() -> None:
+    rows = pd.DataFrame({"who": ["a", "a", "b", "c"] * 40, "x": [1, 2, 3, 4] * 40})
+    drafted = Schema.draft(rows, person="who")
+    same, more = (with_people(drafted, "who", n) for n in (drafted.max_rows, 99))
+    assert same.person_provenance == more.person_provenance == "declared"
+    assert (same.person_draft, more.person_draft) == (drafted.max_rows, None)  # the card tells it
