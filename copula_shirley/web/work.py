@@ -76,7 +76,7 @@ class Run:
         }
         job |= {"name": self._name, "stem": work.stem, "settings": asdict(self.settings)}
         (self.folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        command = [sys.executable, "-m", "copula_shirley.web.child", str(self.folder)]
+        command = [sys.executable, "-P", "-m", "copula_shirley.web.child", str(self.folder)]
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, encoding="utf-8"
         )

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from web_pages import Page, field, finish
 
 from copula_shirley import ReleaseLedger, Schema
@@ -209,6 +210,16 @@ def test_the_whole_schema_can_be_written_as_yaml(page: Page, table: Path, schema
     if page.work().schema.rules:
         page.post(f"{path}/rules", yaml=text, then="known", known_from="codebook")
         assert {rule.provenance for rule in page.work().schema.rules} == {"declared"}
+
+
+def test_a_run_takes_no_module_from_the_folder_of_the_rows(
+    page: Page, table: Path, schema: Schema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``python -m`` looks in the current folder first, where anybody may have put one."""
+    monkeypatch.chdir(table.parent)
+    (table.parent / "numpy.py").write_text("raise SystemExit(7)", encoding="utf-8")
+    run = page.run(page.begun(table, schema))
+    assert run.state == "done", run.error
 
 
 def test_the_most_rows_that_a_draft_counted_stay_marked_whoever_states_them() -> None:
