@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -50,6 +51,8 @@ widths = reader(path, metadataonly=True)[1].variable_storage_width.values()
 row_limit = most // max(sum(each + width for width in widths), 1) + 1
 reader(path, output_format="dict", row_limit=row_limit)
 """
+#: The first format of Stata whose texts are UTF-8.
+UNICODE = 118
 #: Bytes of a record of SAS transport files, which do not say how many rows they have.
 RECORD = 80
 #: Bytes of a value in memory, beside the letters of a text.
@@ -152,7 +155,7 @@ def _read(path: str | Path, how: FileFormat, **options: Any) -> Any:
         raise SchemaError(f"{str(path)!r} is not a readable table: it is cut off")
     if ending not in (".sav", ".zsav", ".dta", ".sas7bdat"):
         options.pop("user_missing", None)
-    if how.encoding.lower() not in ("utf-8", "utf8"):
+    if how.encoding.lower() not in ("utf-8", "utf8") and not _is_utf_8(path):
         options["encoding"] = how.encoding
     try:
         return getattr(stats, READERS[ending])(str(path), **options)
@@ -161,6 +164,13 @@ def _read(path: str | Path, how: FileFormat, **options: Any) -> Any:
     except (stats.PyreadstatError, ArithmeticError) as error:
         why = type(error).__name__
     raise SchemaError(f"{str(path)!r} is not a readable table: {why}")
+
+
+def _is_utf_8(path: str | Path) -> bool:
+    """Whether it is a file of Stata 14 or later, whose texts have one encoding only."""
+    with open(path, "rb") as file:
+        start = re.match(rb"<stata_dta><header><release>(\d+)<", file.read(40))
+    return start is not None and int(start[1]) >= UNICODE
 
 
 def _codebook(about: Any, listed: Mapping[str, Labels]) -> Codebook:

@@ -290,6 +290,21 @@ def test_a_file_of_stata_is_written_and_read_again(tmp_path: Path) -> None:
     assert list(labels["s"].values()) == ["x", "y"]
 
 
+def test_the_encoding_of_a_csv_file_is_not_that_of_a_new_file_of_stata(tmp_path: Path) -> None:
+    """What a model of a file in cp1252 drew was read back as GynÃ¤kologie, and not verified."""
+    schema = Schema.from_yaml(
+        "{file: {encoding: cp1252}, columns: {w: {kind: categorical, categories: [Gynäkologie]}}}"
+    )
+    table = pd.DataFrame({"w": ["Gynäkologie"] * 3})
+    write_table(tmp_path / "o.dta", [table], "stata")
+    assert read_table(tmp_path / "o.dta", schema)["w"].tolist() == table["w"].tolist()
+    old = table.replace("ä", "a", regex=True)
+    old.to_stata(tmp_path / "old.dta", write_index=False, version=117)
+    content = (tmp_path / "old.dta").read_bytes().replace(b"Gynakologie", b"Gyn\xe4kologie")
+    (tmp_path / "old.dta").write_bytes(content)
+    assert read_table(tmp_path / "old.dta", schema)["w"].tolist() == table["w"].tolist()
+
+
 @pytest.mark.parametrize(
     ("column", "said"),
     [
