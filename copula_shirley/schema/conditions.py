@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from copula_shirley.errors import SettingError
 from copula_shirley.files.texts import shown
 from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.rules import STATES
 from copula_shirley.schema.schema import Column, Schema
 
 Part = tuple[float, float]
@@ -192,6 +193,8 @@ class _Reader:
             return [self.part(None)]
         if listed:
             return [self.part(self.domain.typed(text))]
+        if text == STATES[0] and self.column.missing:  # the word of rules
+            return [self.part(None)]
         several = next(csv.reader([text], skipinitialspace=True), []) or [text]
         if len(several) > 1:
             return [part for one in several for part in self.typed(one)]

@@ -121,6 +121,11 @@ class Number(Kind):
             return pd.api.types.is_signed_integer_dtype(dtype) and all(e == int(e) for e in ends)
         return isinstance(dtype, np.dtype) and dtype.kind == "f"
 
+    def read_end(self, value: Any) -> pd.Series:
+        if isinstance(value, str) and math.isnan(number_of(value)):
+            raise ValueError(f"must be a number in {self.bounds}, with a decimal point")
+        return super().read_end(value)
+
     def typed(self, text: str) -> Any:
         try:
             return int(text) if self.is_whole else float(text)
