@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from copula_shirley.files.texts import some
 from copula_shirley.privacy.ledger import Reason
 from copula_shirley.schema.schema import Schema
 
-#: Columns and rules that a reason names; the others are counted.
-NAMED = 6
 #: What to do about a draft, for each reason why it proves nothing.
 ADVICE = {
-    Reason.DRAFTED_LEFT_OUT: "that {count} columns ({names}) are left out was drafted from the "
-    "rows: set provenance: declared where you agree with the reason",
+    Reason.DRAFTED_LEFT_OUT: "what is left out ({names}) was drafted from the rows: "
+    "set provenance: declared where you agree with the reason",
     Reason.DRAFTED_PEOPLE: "{names} was counted in the rows: declare it with a source",
     Reason.DRAFTED_FILE: "how texts are read ({names}) was drafted from the rows: set provenance: "
     "declared there where you agree",
-    Reason.DRAFTED_RULE: "{count} rules ({names}) were drafted from the rows: set provenance: "
+    Reason.DRAFTED_RULE: "rules ({names}) were drafted from the rows: set provenance: "
     "declared where you know from documentation that every row keeps the rule",
 } | dict.fromkeys(
     (Reason.DRAFTED_DOMAIN, Reason.DRAFTED_KIND),
-    "kinds, bounds and categories of {count} columns ({names}) were drafted from the rows: review "
+    "kinds, bounds and categories ({names}) were drafted from the rows: review "
     "them, set provenance: declared and a source where you know all of it, and provenance: private "
     "where you know the kind alone (private-vine with --domain measured buys the rest)",
 )
@@ -47,8 +46,4 @@ def advice(schema: Schema, bought: Collection[str]) -> list[str]:
     drafted: dict[str, list[str]] = {}
     for name, reason in uses_of_drafts(schema, bought):
         drafted.setdefault(ADVICE[reason], []).append(name)
-    found = []
-    for text, names in drafted.items():
-        listed = ", ".join([*map(repr, names[:NAMED]), *(["..."] if names[NAMED:] else [])])
-        found.append(text.format(count=len(names), names=listed))
-    return found
+    return [text.format(names=some(names)) for text, names in drafted.items()]

@@ -47,7 +47,7 @@ from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.rules.functions import STAGE as FUNCTIONS
 from copula_shirley.schema.frames import as_frame
-from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.schema import Column, Schema, check_schema
 
 ENTRY_POINTS = "copula_shirley.generators"
 #: Letters of the reason why a file is refused.
@@ -327,8 +327,7 @@ class Generator(Fitted):
         if schema is None:
             warnings.warn(self.unproved(None)[-1], PrivacyWarning, stacklevel=3)
             schema = self._drafted(whole)
-        if not isinstance(schema, Schema):
-            raise SettingError(f"schema ({type(schema).__name__}) must be a Schema or None")
+        check_schema(schema)
         self.check_settings(schema)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
         fits = (schema, self.on_unknown)  # validated for such a fit before

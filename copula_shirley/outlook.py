@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 
 #: What is added to words that tell something of the rows.
 ABOUT_ROWS = "(about the rows, not for release)"
-#: Columns that a message names.
-NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,3 @@ class Outlook:
             *([f"Nothing useful can come out: {self.useless}"] * bool(self.useless)),
             *self.poor,
         ]
-
-
-def some(names: list[str]) -> str:
-    """Some names of columns, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(map(repr, names[:NAMED])) + more

@@ -43,7 +43,7 @@ from copula_shirley.schema.draft import draft_notes, summary
 from copula_shirley.schema.file_format import PLAIN
 from copula_shirley.schema.frames import as_frame, like
 from copula_shirley.schema.left_out import LeftOut
-from copula_shirley.schema.schema import Schema
+from copula_shirley.schema.schema import Schema, check_schema
 from copula_shirley.schema.schema_files import ENDINGS, LONGEST_LIST
 from copula_shirley.schema.standards import converted
 from copula_shirley.schema.updating import updated
@@ -346,6 +346,8 @@ def synthesize_table(
     >>> len(synthesize(pd.DataFrame({"age": [30, 41, 52] * 50}), schema, epsilon=2.0, rows=5))
     5
     """
+    if schema is not None:
+        check_schema(schema)
     generator = make_generator(model, {"epsilon": epsilon, **settings})
     given, table = table, as_frame(table)
     poor: list[str] = []

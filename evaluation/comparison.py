@@ -23,7 +23,7 @@ from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.evaluation.attacks.encoding import check_tables
 from copula_shirley.fitted import RandomState, generator_of
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.schema.schema import Column, Schema
+from copula_shirley.schema.schema import Column, Schema, check_schema
 from copula_shirley.settings import check_one_of, check_positive_whole
 
 TASKS = ("binary", "multiclass", "regression")
@@ -106,8 +106,7 @@ class Comparison:
         threads: int | None = None,
     ) -> Comparison:
         """Check everything at the door, before any time is spent."""
-        if not isinstance(schema, Schema):
-            raise SettingError(f"schema ({type(schema).__name__}) must be a Schema")
+        check_schema(schema)
         tasks = check_tasks(tasks or {}, schema)
         for role, names in (("quasi_identifiers", quasi_identifiers), ("sensitive", sensitive)):
             _check_names(role, names, schema)

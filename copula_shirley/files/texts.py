@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import reprlib
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 #: General categories of Unicode that are refused: controls (escape, backspace), formats
@@ -19,6 +20,8 @@ BLANK = "\u034f\u115f\u1160\u2800\u3164\uffa0"
 JOINERS = "\u200c\u200d"
 #: Controls that a value of several lines may hold; what prints it shows it in one line.
 SPACES = "\t\n\r"
+#: Names of columns or rules that a message has.
+NAMED = 5
 #: Values in messages are cut; an alias in YAML can make a small text very long.
 SHORT = reprlib.Repr()
 SHORT.maxlevel, SHORT.maxlist, SHORT.maxtuple = 3, 12, 12
@@ -63,6 +66,18 @@ def shown(value: Any) -> str:
 def stated(value: Any) -> str:
     """The value of an entry in an error message: None is one that a file does not have."""
     return "not given" if value is None else shown(value)
+
+
+def some(names: Sequence[str]) -> str:
+    """The first names of several, and how many more there are.
+
+    Examples
+    --------
+    >>> some(["age", "job"]), some(list("abcdefg"))
+    ("'age', 'job'", "'a', 'b', 'c', 'd', 'e' and 2 more")
+    """
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(map(repr, names[:NAMED])) + more
 
 
 def is_text(value: str) -> bool:

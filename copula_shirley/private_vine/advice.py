@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
-from copula_shirley.outlook import some
+from copula_shirley.files.texts import some
 from copula_shirley.privacy.budget import LARGEST_EPSILON
 from copula_shirley.privacy.card_words import percent, unit_in_words
 from copula_shirley.privacy.meaning import most_true_positives

@@ -15,7 +15,8 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
-from copula_shirley.outlook import Outlook, some
+from copula_shirley.files.texts import some
+from copula_shirley.outlook import Outlook
 from copula_shirley.private_vine.allocation import RARE, SHARES, Allocation, allocation
 from copula_shirley.private_vine.coarse import ABSOLUTE
 from copula_shirley.private_vine.domain import SHARE, closed

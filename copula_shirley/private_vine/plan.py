@@ -31,7 +31,7 @@ from copula_shirley.private_vine.stages import learn
 from copula_shirley.rules.coordinates import LEAST_KEPT, Coordinates
 from copula_shirley.schema.domain import Grid
 from copula_shirley.schema.scales import notes_on_scales
-from copula_shirley.schema.schema import Schema
+from copula_shirley.schema.schema import Schema, check_schema
 
 if TYPE_CHECKING:
     from copula_shirley.private_vine.generator import PrivateVine
@@ -109,8 +109,7 @@ class Plan:
 
 
 def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
-    if not isinstance(schema, Schema):
-        raise SettingError(f"schema ({type(schema).__name__}) must be a Schema")
+    check_schema(schema)
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n <= MOST_ROWS:
         raise SettingError(f"n ({n!r}) must be a whole number of rows from 1 to {MOST_ROWS:,}")
     model.check_settings(schema)

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from copula_shirley.errors import SchemaError
+from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.files.atomic import atomic_paths, read_text
 from copula_shirley.files.strict_yaml import LARGEST_YAML, load_yaml
 from copula_shirley.files.texts import shown
@@ -508,11 +508,20 @@ class Schema:
         return str(self.to_frame().to_html(na_rep=""))
 
 
+def check_schema(schema: Any) -> None:
+    """Refuse what is no schema, such as the name of its file."""
+    if not isinstance(schema, Schema):
+        rule = "must be a Schema, such as Schema.read(path) gives"
+        raise SettingError(f"schema ({type(schema).__name__}) {rule}")
+
+
 def admitted(table: Any) -> pd.DataFrame:
     """A table of any library as a frame; refused is what is none, and names twice or no texts."""
     table = as_frame(table)
     if not isinstance(table, pd.DataFrame):
         rule = "must be a pandas DataFrame, or give an Arrow stream as polars and pyarrow do"
+        if isinstance(table, str | Path):
+            rule += "; read_table(path, schema) reads a file"
         raise SchemaError(f"table ({type(table).__name__}) {rule}")
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):

@@ -13,7 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from copula_shirley import Column, PrivateVine, Schema, SchemaError, read_table, synthesize
+from copula_shirley import (
+    Column,
+    PrivateVine,
+    Schema,
+    SchemaError,
+    SettingError,
+    read_table,
+    synthesize,
+)
 from copula_shirley.baselines import Uniform
 from copula_shirley.evaluation import evaluate
 from copula_shirley.schema.frames import as_frame
@@ -151,3 +159,11 @@ def test_times_of_a_day_are_cut_to_microseconds_each_by_itself() -> None:
     table = pa.table({"t": pa.array([1_234_567_891, None, 5_000], pa.time64("ns"))})
     micro = pd.to_timedelta(pd.Series([1_234_567, None, 5]), unit="us")
     assert as_frame(table)["t"].astype("timedelta64[ns]").equals(micro.astype("timedelta64[ns]"))
+
+
+def test_a_path_is_no_schema_and_no_table() -> None:
+    schema = Schema((Column("a", "boolean"),))
+    with pytest.raises(SettingError, match=r"schema \(str\) must be a Schema, such as Schema.read"):
+        synthesize(pd.DataFrame({"a": [True]}), "schema.yaml")  # type: ignore[arg-type]
+    with pytest.raises(SchemaError, match=r"table \(str\) .*; read_table\(path, schema\) reads"):
+        synthesize("data.csv", schema)
