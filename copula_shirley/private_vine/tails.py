@@ -46,7 +46,7 @@ def with_tails(
     sides = [several & (sign * octave > 0) for sign in (1, -1)]
     bins = int(height.max()) + 1
     sums = [np.bincount(height[s], counts[s], bins).astype(float) for s in sides]
-    pieces = [np.maximum(np.bincount(height[s], minlength=bins), 1) for s in sides]
+    pieces = [np.bincount(height[s], minlength=bins) for s in sides]
     pairs = zip(sums, pieces, strict=True)
     ends = [np.flatnonzero(n > clear * np.sqrt(m)).max(initial=0) for n, m in pairs]
     scale = int(max(*ends, height[~several & (counts > clear)].max(initial=0)))
@@ -56,12 +56,12 @@ def with_tails(
     width, rows = np.where(tail, own.high - own.low, 0.0), np.zeros(len(counts))
     first = max(1, scale - ANCHORS + 1)
     for side, end, n, m in zip(sides, ends, sums, pieces, strict=True):
-        if end == scale:
-            expected = np.zeros(len(n))
-            noise = sigma * np.sqrt(m[first:])
-            expected[scale + 1 :] = falling(n[first:], noise, scale - first + 1)
-            here = np.where(side, width, 0.0)
-            rows += expected[height] * here / np.maximum(np.bincount(height, here)[height], 1e-300)
+        noise = np.where(m > 0, sigma * np.sqrt(m), np.inf)
+        fallen = falling(n[first:], noise[first:], scale - first + 1) if end == scale else 0.0
+        expected = np.zeros(len(n))
+        expected[scale + 1 :] = at_least(fallen, n[scale + 1 :], noise[scale + 1 :])
+        here = np.where(side, width, 0.0)
+        rows += expected[height] * here / np.maximum(np.bincount(height, here)[height], 1e-300)
     rows[~tail] = to_simplex(counts[~tail], total - rows.sum())
     finer, parent = own.divided(np.where(tail, np.minimum(own.values, TAIL_PARTS), 1).astype(int))
     return finer, rows[parent] * shares(finer, parent, slopes(own, rows))
@@ -90,6 +90,27 @@ def falling(counts: FloatArray, sigma: FloatArray, anchors: int) -> FloatArray:
     chances = np.exp(-(misses - misses.min()) / 2)
     found = np.asarray(chances @ fitted / chances.sum())[anchors:]
     return np.where(np.cumsum(found[::-1])[::-1] < 1, 0.0, found)
+
+
+def at_least(expected: FloatArray | float, counts: FloatArray, sigma: FloatArray) -> FloatArray:
+    """The rows expected in octaves, or what these hold together beyond a standard deviation.
+
+    Rows that no tail explains are spread by halves from octave to octave: the next one is the most
+    that an octave below the threshold may hide, and the least that moves a mean.
+
+    Examples
+    --------
+    >>> at_least(0.0, np.array([50.0, 90.0, 80.0]), np.array([60.0, 60.0, 60.0])).round().tolist()
+    [66.0, 33.0, 17.0]
+    >>> at_least(0.0, np.array([50.0, -90.0, 80.0]), np.array([60.0, 60.0, 60.0])).tolist()
+    [0.0, 0.0, 0.0]
+    """
+    there = np.isfinite(sigma)
+    held = max(counts[there].sum() - float(np.sqrt((sigma[there] ** 2).sum())), 0.0)
+    halves = np.where(there, 0.5 ** np.arange(len(counts)), 0.0)
+    found = np.broadcast_to(expected, counts.shape) * there
+    shape = found if found.sum() > 0 else halves
+    return np.asarray(shape * max(held, found.sum()) / max(shape.sum(), 1e-300))
 
 
 def slopes(own: Intervals, rows: FloatArray) -> FloatArray:

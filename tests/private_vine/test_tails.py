@@ -47,6 +47,20 @@ def test_noise_beyond_the_scale_of_the_data_makes_no_rows() -> None:
     assert np.mean(means) == pytest.approx(expected, rel=0.1)
 
 
+def test_rows_that_no_octave_shows_alone_are_not_all_lost() -> None:
+    """Beyond the scale of one side the other has three times 60 rows, each under the threshold."""
+    own = Intervals.of(money(minimum=-2000, maximum=2000, special=tuple(range(-30, 31))))
+    true = np.where((own.high <= -31) & (own.low >= -127), 300.0, 0.0)
+    true[(own.low >= -30) & (own.low <= 30)] = 100.0
+    true[(own.low >= 128) & (own.low < 1024)] = 60.0
+    kept = []
+    for seed in range(20):
+        finer, rows = with_tails(own, noisy_counts(own, true, seed), SIGMA, CLEAR, true.sum())
+        assert rows.sum() == pytest.approx(true.sum())
+        kept.append(rows[finer.low >= 128].sum())
+    assert 110 < np.mean(kept) < 200  # of 180
+
+
 def test_a_log_normal_tail_is_found_below_the_noise() -> None:
     """Octaves of 60 and 15 rows under noise of 20: the mean is within a tenth."""
     own = Intervals.of(money(maximum=10**8))
