@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 from copula_shirley.errors import SchemaError
@@ -11,33 +12,36 @@ from copula_shirley.rows.packed import opened
 from copula_shirley.rows.recognising import SEPARATORS
 from copula_shirley.rows.tables import whole
 from copula_shirley.rows.text_files import LONGEST_LINE
-from copula_shirley.schema.file_format import PLAIN
+from copula_shirley.schema.file_format import PLAIN, FileFormat
 
 
-def header(path: Path) -> list[str]:
-    """The names of the columns, or one error.
+def header(path: Path) -> tuple[list[str], FileFormat]:
+    """The names of the columns and how these are written, or one error.
 
     Of a text file the first line is read, of Parquet its own schema. Workbooks and files of
     statistics packages are opened whole, and their names alone are kept.
     """
     kind = check_format(path)
     if kind.is_text:
-        return list(whole(path, lambda: _first_line(path)))
+        found: tuple[list[str], FileFormat] = whole(path, lambda: _first_line(path))
+        return found
     if kind.name == "parquet":
         import pyarrow.parquet as pq  # noqa: PLC0415  (slow)
 
-        return list(whole(path, lambda: pq.read_schema(path)).names)
-    return [str(name) for name in whole(path, lambda: kind.read(path, None, PLAIN)).columns]
+        return list(whole(path, lambda: pq.read_schema(path)).names), PLAIN
+    table = whole(path, lambda: kind.read(path, None, PLAIN))
+    return [str(name) for name in table.columns], PLAIN
 
 
-def _first_line(path: Path) -> list[str]:
+def _first_line(path: Path) -> tuple[list[str], FileFormat]:
     with opened(path) as stream:
         line = stream.readline(LONGEST_LINE)
     try:
-        text = line.decode("utf-8-sig")
+        text, encoding = line.decode("utf-8-sig"), PLAIN.encoding
     except UnicodeDecodeError:
-        text = line.decode("cp1252", errors="replace")
-    names = next(csv.reader([text], delimiter=max(SEPARATORS, key=text.count)), [])
+        text, encoding = line.decode("cp1252", errors="replace"), "cp1252"
+    sign = max(SEPARATORS, key=text.count)
+    names = next(csv.reader([text], delimiter=sign), [])
     if not any(names):
         raise SchemaError(f"{str(path)!r} has no names of columns in its first line")
-    return [name.strip() for name in names]
+    return [name.strip() for name in names], replace(PLAIN, separator=sign, encoding=encoding)

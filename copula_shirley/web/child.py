@@ -71,6 +71,7 @@ def release(folder: Path, tell: Progress) -> dict[str, Any]:
 def main(folder: Path) -> None:
     """Run, and tell every fault in one line; the text of an unforeseen one may quote rows."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that a reservation is given back
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent, which then ends this
     out, sys.stdout = sys.stdout, sys.stderr
 
     def say(**said: Any) -> None:

@@ -51,7 +51,7 @@ def settings_of(given: FormData | QueryParams, before: Settings) -> Settings:
         check_epsilon(epsilon)
     except ShirleyError as error:
         raise SettingError(f"epsilon ({epsilon:g}): {error}") from None
-    if not 1 <= rows <= MOST_ROWS or rows != int(rows):
+    if not 0 <= rows <= MOST_ROWS or rows != int(rows):  # 0: not said yet
         raise SettingError(f"rows ({rows:g}) must be a whole number from 1 to {MOST_ROWS:,}")
     sent = "epsilon" in given
     clip = given.get("on_unknown") == "clip" if sent else before.on_unknown == "clip"
@@ -62,7 +62,6 @@ def settings_of(given: FormData | QueryParams, before: Settings) -> Settings:
 def _about_release(work: Work, settings: Settings) -> dict[str, Any]:
     """What is known before the release, from public information alone."""
     assert work.schema is not None
-    beside = work.data.parent if not work.uploaded else Path.cwd()
     about: dict[str, Any] = {
         "settings": settings,
         "planned": None,
@@ -70,14 +69,15 @@ def _about_release(work: Work, settings: Settings) -> dict[str, Any]:
         "step": "release",
     }
     about |= {"work": work, "cap": CAP, "ledger": None, "trouble": "", "outlook": None}
-    about["place"] = str(work.ledger or beside / f"{work.stem}.releases.json")
+    about["place"] = str(work.ledger or work.source.with_name(f"{work.stem}.releases.json"))
     try:
         if work.ledger is not None:
             about["ledger"] = ReleaseLedger.open(work.ledger)
         generator = settings.generator(work.schema)
         about["unproved"] = generator.unproved(work.schema)
-        about["planned"] = tasks.plan(work.schema, settings.rows, generator)
-        about["outlook"] = generator.outlook(work.schema, settings.rows)
+        if settings.rows:
+            about["planned"] = tasks.plan(work.schema, settings.rows, generator)
+            about["outlook"] = generator.outlook(work.schema, settings.rows)
     except ShirleyError as error:
         about["trouble"] = str(error)
     return about
@@ -108,6 +108,7 @@ async def set_ledger(request: Request, form: FormData) -> Response:
             unit = "person" if work.person is not None else "row"
             await in_thread(lambda: ReleaseLedger.new(path, cap, unit=unit))  # type: ignore[arg-type]
         work.ledger = ReleaseLedger.open(path).path
+        work.settings = settings_of(form, work.settings)
     except (ShirleyError, OSError) as error:
         about = await in_thread(_about_release, work, work.settings)
         return refused(request, "release", error, **about)
@@ -144,10 +145,10 @@ def _about_run(work: Work, run: Run) -> dict[str, Any]:
     settings, ledger = run.settings, str(work.ledger)
     words = [f"--epsilon {settings.epsilon:g}", f"--delta {settings.delta:g}"]
     words += [f"--rows-about {settings.rows}", f"--releases {quote(ledger)}"]
-    words += ["--domain measured"] * any(c.provenance == "private" for c in work.schema or ())
+    words += ["--domain measured"] * any(c.provenance == "private" for c in run.schema)
     words += ["--on-unknown clip"] * (settings.on_unknown == "clip")
     words += ["--accept-poor"] * settings.accept_poor
-    table, out = str(work.data.name), f"{work.stem}-synthetic.csv"
+    table, out = str(work.source), f"{work.stem}-synthetic.csv"
     model = f"{work.stem}.shirley"
     shell = [
         f"shirley fit {quote(table)} --schema schema.yaml {' '.join(words)} -o {quote(model)}",

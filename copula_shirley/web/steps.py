@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -57,12 +58,12 @@ async def add_table(request: Request, form: FormData) -> Response:
             data = await in_thread(_kept, upload, folder)
         else:
             data = Path(path).expanduser()
-        names = await in_thread(header, data)
+        names, file = await in_thread(header, data)
     except ShirleyError as error:
         shutil.rmtree(folder, ignore_errors=True)
         more: dict[str, Any] = {"works": desk.works.values(), "step": "table", "path": path}
         return refused(request, "start", error, **more)
-    work = desk.add(Work(folder, data.absolute(), names, uploaded))
+    work = desk.add(Work(folder, data.absolute(), names, file, uploaded))
     return to(f"/t/{work.id}/people")
 
 
@@ -127,7 +128,7 @@ def _begun(
             raise SchemaError("the schema file must be YAML in UTF-8") from None
     if how == "names":
         names = [name for name in work.names if name != person]
-        return Schema.of_kinds(dict.fromkeys(names, PLAIN_KIND)), []
+        return replace(Schema.of_kinds(dict.fromkeys(names, PLAIN_KIND)), file=work.file), []
     if how != "draft":
         raise SettingError("say where the schema shall come from")
     place = work.folder / "draft.yaml"

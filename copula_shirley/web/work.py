@@ -22,6 +22,7 @@ from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.generator import Generator
 from copula_shirley.publish.releases import ReleaseLedger
 from copula_shirley.registry import make_generator
+from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.schema import Schema
 from copula_shirley.tasks import DEFAULT_MODEL
 
@@ -35,8 +36,8 @@ class Settings:
 
     epsilon: float = 1.0
     delta: float = 1e-9
-    #: About how many rows the table has, as far as that is public.
-    rows: int = 10_000
+    #: About how many rows the table has, as far as that is public; 0 until it is said.
+    rows: int = 0
     on_unknown: str = "refuse"
     accept_poor: bool = False
 
@@ -52,33 +53,32 @@ class Settings:
 class Run:
     """One fit in a process of its own, and what it tells."""
 
-    def __init__(self, work: Work, number: int, settings: Settings) -> None:
-        self.key, self.number, self.settings = work.key, number, settings
-        self.folder = work.folder / f"run-{number}"
+    def __init__(self, work: Work, schema: Schema, ledger: Path, settings: Settings) -> None:
+        self.key, self.number, self.settings = work.key, len(work.runs) + 1, settings
+        self.schema, self.data, self.stem, self.ledger = schema, work.data, work.stem, ledger
+        self.folder = work.folder / f"run-{self.number}"
         self.state, self.stage, self.share = "running", "start", 0.0
         self.error = ""
         self.result: dict[str, Any] = {}
         self.comparison: list[dict[str, Any]] | None = None
-        self._ledger, self._name = work.ledger, f"{work.stem} ({work.id}, run {number})"
+        self._name = f"{work.stem} ({work.id}, run {self.number})"
         self._process: subprocess.Popen[str] | None = None
         self._follower: threading.Thread | None = None
 
-    def begin(self, work: Work) -> None:
+    def begin(self) -> None:
         self.folder.mkdir(exist_ok=True)
-        if work.schema is None or work.ledger is None:
-            raise SettingError("a run needs a schema and a release ledger first")
-        schema = self.folder / "schema.yaml"
-        work.schema.write(schema)
-        job: dict[str, Any] = {
-            "data": str(work.data),
-            "schema": str(schema),
-            "ledger": str(work.ledger),
-        }
-        job |= {"name": self._name, "stem": work.stem, "settings": asdict(self.settings)}
+        self.schema.write(self.folder / "schema.yaml")
+        job: dict[str, Any] = {"data": str(self.data), "ledger": str(self.ledger)}
+        job |= {"name": self._name, "stem": self.stem, "settings": asdict(self.settings)}
         (self.folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
         command = [sys.executable, "-P", "-m", "copula_shirley.web.child", str(self.folder)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a traceback could quote rows
+            text=True,
+            encoding="utf-8",
         )
         self._follower = threading.Thread(target=self._follow, daemon=True)
         self._follower.start()
@@ -97,10 +97,10 @@ class Run:
                     continue
                 self.stage = said.get("stage", self.stage)
                 self.share = said.get("share", self.share)
-        if self.state == "stopping":
-            self.state = "stopped"
-        elif "result" in said:
+        if "result" in said:
             self.result, self.state = said["result"], "done"
+        elif self.state == "stopping":
+            self.state = "stopped"
         else:
             ended = f"the run ended early (exit code {process.returncode})"
             self.error, self.state = said.get("error", ended), "failed"
@@ -123,16 +123,16 @@ class Run:
     def spent(self) -> str:
         """What the release ledger says of this run."""
         try:
-            ledger = ReleaseLedger.open(self._ledger) if self._ledger else None
+            ledger = ReleaseLedger.open(self.ledger)
         except ArtefactError as error:
             return str(error)
-        found = [r for r in (ledger.releases if ledger else []) if r.what == self._name]
+        found = [r for r in ledger.releases if r.what == self._name]
         if not found:
             return "Nothing was reserved, and nothing was spent."
         last = found[-1]
         if last.state == "given back":
             return "What was reserved was given back: nothing was spent."
-        return f"{last.cost} counts in the release ledger ({last.state})."
+        return f"The release ledger counts {last.cost} for it ({last.state})."
 
     @property
     def files(self) -> dict[str, Path]:
@@ -147,6 +147,8 @@ class Work:
     folder: Path
     data: Path
     names: list[str]
+    #: How the file is written, as far as its first line tells.
+    file: FileFormat = PLAIN
     uploaded: bool = False
     person: str | None = None
     max_rows: int = 1
@@ -169,6 +171,11 @@ class Work:
         return self.data.name.partition(".")[0] or "table"
 
     @property
+    def source(self) -> Path:
+        """A place beside which files of the curator may lie."""
+        return Path.cwd() / self.data.name if self.uploaded else self.data
+
+    @property
     def next_run(self) -> Run | None:
         """The run that was started with the key of the next one, if it was."""
         return next((run for run in self.runs if run.key == self.key), None)
@@ -181,9 +188,11 @@ class Work:
                     return run
             if key != self.key:
                 raise SettingError("this form is old: reload the page and look at it again")
-            run = Run(self, len(self.runs) + 1, settings)
+            if self.schema is None or self.ledger is None or not settings.rows:
+                raise SettingError("a run needs a schema, a number of rows and a release ledger")
+            run = Run(self, self.schema, self.ledger, settings)
             self.settings = settings
-            run.begin(self)
+            run.begin()
             self.runs.append(run)
             return run
 

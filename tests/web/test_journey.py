@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import html
 import io
+import re
+import shlex
+import time
+import warnings
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from commands import run as command
 from web_pages import Page, field, finish
 
-from copula_shirley import ReleaseLedger, Schema
+from copula_shirley import BudgetError, PoorTableWarning, ReleaseLedger, Schema
 from copula_shirley.publish.verify import verify_file
 from copula_shirley.web.schema_form import rows_of, with_people
+from copula_shirley.web.work import Run, Settings
 
 
-def test_a_declared_table_becomes_a_release(page: Page, table: Path, schema: Schema) -> None:
+def test_a_declared_table_becomes_a_release(
+    page: Page, table: Path, schema: Schema, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = page.begun(table, schema)
     planned = page.get(f"{path}/release?epsilon=2&delta=1e-9&rows=300")
     assert "whoever knows all others" in planned and "Rows that noise may move" in planned
@@ -40,6 +50,16 @@ def test_a_declared_table_becomes_a_release(page: Page, table: Path, schema: Sch
         verify_file(got / name)
     card = page.client.get(f"{path}/runs/1/files/jobs-synthetic.csv.card.html?show=1")
     assert card.headers["content-security-policy"].startswith("default-src 'none'")
+    commands = re.findall(r"<pre>(.*?)</pre>", page.get(f"{path}/runs/1"), re.DOTALL)
+    monkeypatch.chdir(got)  # where the schema is, and what they write goes
+    for line in html.unescape(commands[0]).splitlines():
+        done = command(*shlex.split(line)[1:])
+        assert done.code == 0, done.said
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoorTableWarning)
+        with pytest.raises(BudgetError, match="above the cap"):  # the third of epsilon 2
+            exec(html.unescape(commands[1]), {})
+    assert len(ReleaseLedger.open(table.with_name("ledger.json")).releases) == 2
     beside = page.get(f"{path}/runs/1/compare")
     assert "not for publication" in beside and "<figure" not in beside
     beside = page.post(f"{path}/runs/1/compare")
@@ -48,8 +68,8 @@ def test_a_declared_table_becomes_a_release(page: Page, table: Path, schema: Sch
 
 def test_a_run_is_started_once(page: Page, table: Path, schema: Schema) -> None:
     path = page.begun(table, schema)
-    first = field(page.get(f"{path}/release?epsilon=1"), "key")
-    second = field(page.get(f"{path}/release?epsilon=0.5"), "key")  # another tab
+    first = field(page.get(f"{path}/release?epsilon=1&rows=300"), "key")
+    second = field(page.get(f"{path}/release?epsilon=0.5&rows=300"), "key")  # another tab
     assert first == second
     run = page.run(path, epsilon="1")
     for epsilon in ("1", "0.5"):  # a double click, and the other tab
@@ -70,6 +90,40 @@ def test_a_run_is_started_once(page: Page, table: Path, schema: Schema) -> None:
     assert len(ledger.releases) == 1
 
 
+def test_forms_that_arrive_together_start_one_run(
+    page: Page, table: Path, schema: Schema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page.begun(table, schema)
+    begun: list[Run] = []
+
+    def slowly(run: Run) -> None:
+        time.sleep(0.05)
+        begun.append(run)
+
+    monkeypatch.setattr(Run, "begin", slowly)
+    work = page.work()
+    with ThreadPoolExecutor(8) as threads:
+        settings = Settings(rows=300)
+        runs = list(threads.map(lambda _: work.start(work.key, settings), range(8)))
+    assert len(begun) == 1 and set(map(id, runs)) == {id(begun[0])}
+
+
+def test_a_table_of_which_only_kinds_are_known_is_measured(page: Page, tmp_path: Path) -> None:
+    table = tmp_path / "kinds.csv"
+    table.write_text("age;place\n" + "".join(f"{i % 50};{'NS'[i % 2]}\n" for i in range(300)))
+    page.post("/tables", path=str(table))
+    path, work = f"/t/{page.work().id}", page.work()
+    page.post(f"{path}/people", how="names", person="", max_rows="1")
+    page.post(f"{path}/schema", **typed(page, path, **{"kind.0": "integer"}))
+    page.post(f"{path}/ledger", ledger=str(tmp_path / "ledger.json"))
+    run = page.run(path)
+    assert run.state == "done", run.error
+    drawn = pd.read_parquet(run.files["kinds-synthetic.parquet"])
+    assert set(drawn) == {"age", "place"} and drawn["age"].between(-64, 128).all()
+    assert "--domain measured" in page.get(f"{path}/runs/1")
+    assert work.schema["age"].provenance == "private"
+
+
 def test_a_run_above_the_cap_is_refused(page: Page, table: Path, schema: Schema) -> None:
     path = page.begun(table, schema)
     run = page.run(path, epsilon="4")
@@ -77,7 +131,7 @@ def test_a_run_above_the_cap_is_refused(page: Page, table: Path, schema: Schema)
     assert "nothing was spent" in page.get(f"{path}/runs/1")
     assert not list(run.folder.glob("*.csv"))
     page.post(f"{path}/another", key=run.key)
-    assert 'id="run-button"' in page.get(f"{path}/release")
+    assert 'id="run-button"' in page.get(f"{path}/release")  # with the settings of the last one
 
 
 def test_a_refused_table_gives_back_what_was_reserved(
@@ -113,7 +167,7 @@ def test_nothing_of_the_rows_is_shown_before_a_release(page: Page, tmp_path: Pat
     path = f"/t/{page.work().id}"
     shown = page.get(f"{path}/people")
     page.post(f"{path}/people", how="names", person="", max_rows="1")
-    for step in ("schema", "rules", "release?rows=60"):
+    for step in ("schema", "rules", "release", "release?rows=60"):
         shown += page.get(f"{path}/{step}")
     assert "place" in shown
     assert not [text for text in ("Xanadu", "Avalon", "87.25", "12.5") if text in shown]
@@ -184,7 +238,7 @@ def test_a_drafted_table_is_declared_and_released(page: Page, tmp_path: Path) ->
     page.post(f"{path}/schema", **typed(page, path, **wide), declare="all", known_from="codebook")
     assert (work.schema["age"].minimum, work.schema["age"].maximum) == (0, 120)
     assert not work.schema.drafted and work.schema["cost"].missing
-    shown = page.get(f"{path}/release")
+    shown = page.get(f"{path}/release?rows=300")
     assert not work.settings.generator(work.schema).unproved(work.schema)
     assert "Nothing would be proved" not in shown and "For a person" in shown
     page.post(f"{path}/ledger", ledger=str(tmp_path / "ledger.json"))

@@ -115,9 +115,10 @@ def test_a_curator_makes_a_release(address: str, driver: Any, tmp_path: Path) ->
     finish(lambda: not driver.find_elements("css selector", "button[value=all]"))
     visitor.press("button[value=rules]", "/rules$")
     visitor.press("button[value=release]", "/release$")
+    driver.get(f"{driver.current_url}?epsilon=2&rows=300")
     visitor.press("form[action$=ledger] button", "/release$")
     finish(lambda: bool(driver.find_elements("id", "run-button")))
-    driver.get(f"{driver.current_url}?epsilon=2&rows=300")
+    assert driver.find_element("id", "rows").get_attribute("value") == "300"
     slide = "const s = arguments[0]; s.value = -0.3; s.dispatchEvent(new Event('input'))"
     driver.execute_script(slide, driver.find_element("id", "slider"))
     assert driver.find_element("id", "epsilon").get_attribute("value") == "0.5"
