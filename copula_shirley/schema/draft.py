@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.files.texts import odd_character, one_line
+from copula_shirley.files.texts import odd_character, one_line, some
 from copula_shirley.schema import identifiers
 from copula_shirley.schema.column import KINDS, Column
 from copula_shirley.schema.dates import Datetime
@@ -168,6 +168,11 @@ def draft_notes(table: pd.DataFrame, schema: Schema) -> list[str]:
                 f"--on-unknown clip the noise is {most / schema.max_rows:.2g} times smaller than "
                 f"with {most:,}, and {lost:.2%} of the rows are left out"
             )
+    if constants := _constants(table, schema):
+        notes.append(
+            f"the same in all rows of each {schema.person}: {some(constants)}. 'per: person' keeps "
+            "that, in the entry of a column, and draws people with several rows"
+        )
     few = f"values that fewer than {identifiers.RARE} rows have are not listed; they count as"
     return notes + [
         f"column {column.name!r}: {few} {column.other!r}"
@@ -208,16 +213,16 @@ def summary(table: pd.DataFrame, schema: Schema, odd: Mapping[str, Sequence[str]
     return ABOVE + "".join(f"{text}\n" for text in texts)
 
 
-def _constants(table: pd.DataFrame, schema: Schema) -> set[str]:
-    """Columns that vary in the table, but not between the rows of a person."""
+def _constants(table: pd.DataFrame, schema: Schema) -> list[str]:
+    """Columns that vary in the table, but not between the rows of a person, without saying so."""
     if schema.person not in table:
-        return set()
-    names = [name for name in schema.names if name in table]
+        return []
+    names = [name for name in schema.names if name in table and schema[name].per is None]
     people = table[names].groupby(schema.people(table))
-    if people.size().max() == 1:
-        return set()
+    if not names or people.size().max() == 1:
+        return []
     each, all_rows = people.nunique(dropna=False).max(), table[names].nunique()
-    return {name for name in names if each[name] == 1 < all_rows[name]}
+    return [name for name in names if each[name] == 1 < all_rows[name]]
 
 
 def _domain(column: Column) -> str:

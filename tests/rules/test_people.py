@@ -31,7 +31,7 @@ from copula_shirley.rows.writing import write_table
 from copula_shirley.rules.check import numbers_of
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.rules.grouping import grouped
-from copula_shirley.schema.draft import summary
+from copula_shirley.schema.draft import draft_notes, summary
 from copula_shirley.tasks import check
 
 SMALL = Schema.from_yaml(
@@ -357,6 +357,12 @@ def test_drafts_propose_what_is_the_same_in_all_rows_of_a_person() -> None:
     assert proposed == ["sex", "birth_date", "region"]
     alone = table.drop_duplicates("patient")
     assert "per: person" not in summary(alone, Schema.draft(alone, person="patient"), {})
+    drafted = Schema.draft(table, person="patient")
+    (said,) = [note for note in draft_notes(table, drafted) if "per: person" in note]
+    assert said.startswith("the same in all rows of each patient: 'sex', 'birth_date', 'region'. ")
+    every = [replace(c, per="person" if c.name in proposed else None) for c in drafted]
+    told = replace(drafted, columns=tuple(every))
+    assert "per: person" not in " ".join([summary(table, told, {}), *draft_notes(table, told)])
 
 
 def test_scores_know_people() -> None:
