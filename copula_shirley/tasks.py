@@ -215,6 +215,10 @@ def convert(
         if output is not None:
             found.write(output, head=head, longest_list=LONGEST_LIST)
         return head + found.to_yaml(), notes
+    for name, value in (("source", known_from), ("resource", resource)):
+        if value is not None:
+            rule = f"must be left out: {source.name!r} is a schema, which is written and not read"
+            raise SettingError(f"{name} ({value!r}) {rule}")
     if output is not None:
         with atomic_path(output) as partial:
             partial.write_text(found, encoding="utf-8")
@@ -366,6 +370,8 @@ def inspect(
 ) -> tuple[Generator, Card]:
     """A saved model and its card; draws its vine and writes the card as a page if asked to."""
     check_apart([model], ("plot", plot), ("card", card))
+    if card is not None and card.suffix.lower() not in (".html", ".htm"):
+        raise SettingError(f"output ({str(card)!r}) must end in .html: the card is a page")
     generator = load(model)
     found = generator.card()
     if plot is not None:

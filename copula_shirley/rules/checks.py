@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.files.texts import shown
+from copula_shirley.files.texts import shown, stated
 from copula_shirley.rules.check import ROUNDING, Check, Flags, Ranges, Values, grid_step, step_of
 from copula_shirley.rules.conditions import Test, numbers_in
 from copula_shirley.rules.functions import FunctionCheck, LearnedCheck
@@ -50,7 +50,7 @@ class OrderCheck(Check):
         if self.rule.strict:
             low = max(low, step)
         if low > high:
-            what = f"gap minimum ({shown(gap.minimum)}) and maximum ({shown(gap.maximum)})"
+            what = f"gap minimum ({stated(gap.minimum)}) and maximum ({stated(gap.maximum)})"
             raise self.rule.error(f"{what} leave nothing between them")
         return low, high
 

@@ -84,6 +84,9 @@ COMMANDS = {
     "sample model.shirley -o out.doc --accept-unproved": "--output ('out.doc') must end in",
     "inspect model.shirley --plot out.txt": "--plot ('out.txt') must end in",
     "inspect model.shirley --plot model.shirley": "--plot ('model.shirley') must be another",
+    "inspect model.shirley -o card.csv": "--output ('card.csv') must end in .html",
+    "convert schema.yaml --resource x": "--resource ('x') must be left out: 'schema.yaml' is a",
+    "convert schema.yaml --declared --source x": "--source ('x') must be left out",
     "inspect model.shirley -o model.shirley": "--output ('model.shirley') must be another",
     "verify model.shirley --from model.shirley": "--from ('model.shirley') goes with a table",
     "releases new r.json --epsilon off": "--epsilon ('off') must be a number",
@@ -99,7 +102,10 @@ WRITING = {
     "plot": "inspect model.shirley --plot OUT",
     "card": "inspect model.shirley -o OUT",
 }
-ENDINGS = {"plot": "png", "draft": "yaml", "fit": "shirley", "save-model": "shirley"}
+ENDINGS = {
+    **{"plot": "png", "card": "html", "draft": "yaml"},
+    **{"fit": "shirley", "save-model": "shirley"},
+}
 
 
 def listing(folder: Path) -> dict[str, bytes | None]:
