@@ -61,6 +61,10 @@ def test_check_of_a_good_table_and_of_people(folder: Path) -> None:
     stays().to_csv(folder / "good.csv", index=False)
     done = run("check good.csv --schema schema.yaml", folder=folder)
     assert (done.code, done.said) == (0, "Every row fits the schema and keeps its rules.")
+    for ending in ("csv", "parquet"):  # a row of a sheet is not a line: there is a header
+        write_table(folder / f"bad.{ending}", [stays().assign(age=130)], ending)
+        shown = run(f"check bad.{ending} --schema schema.yaml", folder=folder).out
+        assert ("row numbers" in shown) is (ending == "parquet"), shown
     people = replace(STAYS, person="who", max_rows=2)
     table = stays().assign(who=np.arange(600) // 3)
     (finding,) = check(table, people)
