@@ -32,7 +32,7 @@ READABLE = 50_000_000
 #: Formats of dates that a draft finds in texts.
 DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
          "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d-%b-%Y", "%d %B %Y")  # fmt: skip
-CLOCKS = ("%H:%M:%S", "%H:%M")
+CLOCKS = ("%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p")
 TEXT_FORMATS = (
     *DATES,
     *(f"%Y-%m-%dT{clock}" for clock in CLOCKS),
