@@ -101,6 +101,11 @@ class Categorical(Listed):
     may_identify = True
     least: ClassVar[dict[str, Any]] = {"categories": ("(other)",)}
 
+    @property
+    def hint(self) -> str:
+        listing = "; list it, or name one of them that takes others (other: ..., on_unknown='clip')"
+        return super().hint + (listing if self.column.other is None else "")
+
     def normalise(self) -> dict[str, Any]:
         error, listed, other = self.column.error, self.categories, self.column.other
         if not listed:

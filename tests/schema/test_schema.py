@@ -108,7 +108,8 @@ def test_names_and_lookup() -> None:
 
 WRONG = {
     "unknown category": ("job", "quarry4711", "'baker', 'clerk', 'nurse', 'else'"),
-    "unknown ordered category": ("grade", "quarry4711", "'low', 'high'"),
+    "unknown ordered category": ("grade", "quarry4711", "'low', 'high'; a text that"),
+    "unknown category without another": ("grade", "quarry4711", "takes others (other: ..."),
     "number among texts": ("job", 4711, "'baker', 'clerk', 'nurse', 'else'"),
     "integer too large": ("age", 4711, "[0, 120]"),
     "integer too small": ("age", -4711, "[0, 120]"),
