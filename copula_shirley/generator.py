@@ -323,13 +323,15 @@ class Generator(Fitted):
         self, given: pd.DataFrame | Admitted, schema: Schema | None, report: Progress
     ) -> Self:
         report("validate", 0.0)
+        fit_rng, sampling = generator_of(self.random_state).spawn(2)
+        if schema is not None:  # before the table is touched
+            check_schema(schema)
+            self.check_settings(schema)
         whole = given._table if isinstance(given, Admitted) else as_frame(given)
         if schema is None:
             warnings.warn(self.unproved(None)[-1], PrivacyWarning, stacklevel=3)
             schema = self._drafted(whole)
-        check_schema(schema)
-        self.check_settings(schema)
-        fit_rng, sampling = generator_of(self.random_state).spawn(2)
+            self.check_settings(schema)
         fits = (schema, self.on_unknown)  # validated for such a fit before
         if not isinstance(given, Admitted) or (given.schema, given.on_unknown) != fits:
             given = self.admit(whole, schema)
