@@ -141,6 +141,7 @@ class Generator:
             clique = small[self._chosen(np.array(errors), epsilon, max(weight[c] for c in small))]
             before = np.asarray(model.project(clique).datavector())
             measured.append(self._counts(data, clique, sigma))
+            jax.clear_caches()  # every round compiles anew, until memory can be mapped no more
             model = self._estimate(domain, measured, model)
             moved = np.abs(np.asarray(model.project(clique).datavector()) - before).sum()
             if moved <= sigma * math.sqrt(2 / math.pi) * domain.size(clique):
