@@ -79,7 +79,8 @@ def typed_rows(form: Mapping[str, Any], count: int) -> list[Row]:
     """The rows as they were typed."""
 
     def typed(number: int, field: str) -> str:
-        return str(form.get(f"{field}.{number}", "")).replace("\r\n", "\n").strip()
+        text = str(form.get(f"{field}.{number}", "")).replace("\r\n", "\n")
+        return text if field in ("name", "categories") else text.strip()
 
     fields = ("name", "kind", "minimum", "maximum", "categories", "provenance", "source", "reason")
     return [
@@ -158,9 +159,7 @@ def _entry(row: Row, before: Mapping[str, Any]) -> dict[str, Any]:
         elif text != str(before.get(field)) or field not in entry:
             entry[field] = text if field == "source" or not kind.is_number else _number(text)
     if "categories" in known:
-        texts = [text for text in map(str.strip, row.categories.split("\n")) if text]
-        own = {str(value): value for value in before.get("categories", ())}
-        entry["categories"] = [own.get(text, text) for text in texts]
+        entry["categories"] = _categories(row.categories, before.get("categories", ()))
         if entry.get("other") not in (None, *entry["categories"]):
             entry.pop("other")
     if not entry.get("categories"):
@@ -168,6 +167,22 @@ def _entry(row: Row, before: Mapping[str, Any]) -> dict[str, Any]:
     missing = {"missing": True} if row.missing else {}
     entry.pop("missing", None)
     return {**entry, "kind": row.kind, **missing, "provenance": row.provenance}
+
+
+def _categories(text: str, before: Sequence[Any]) -> list[Any]:
+    r"""The categories of a text with one in each line; what was there keeps its type.
+
+    Examples
+    --------
+    >>> _categories("1\n2\n5", [1, 2]), _categories("1\n5", ["1"]), _categories(" a", [" a"])
+    ([1, 2, 5], ['1', '5'], [' a'])
+    """
+    if text == "\n".join(map(str, before)):
+        return [*before]
+    own = {str(value): value for value in before}
+    numbers = bool(before) and all(type(value) in (int, float) for value in before)
+    new = _number if numbers else str
+    return [own.get(line, new(line.strip())) for line in text.split("\n") if line.strip()]
 
 
 def _number(text: str) -> Any:

@@ -85,6 +85,7 @@ def test_the_commands_of_the_readme_run_from_the_wheel_alone(built: Path, tmp_pa
         ("evaluate", f"evaluate {scored}"),
         ("thesis", thesis),
         ("experiments", "experiments list models"),
+        ("page", "page"),
     ):
         missing = run(*words.split())
         assert missing.returncode == 2

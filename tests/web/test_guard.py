@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,27 @@ def test_every_answer_has_its_headers(page: Page) -> None:
 def test_other_methods_are_refused(page: Page) -> None:
     assert page.client.put("/tables").status_code == 405
     assert page.client.delete("/").status_code == 405
+
+
+def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "copula_shirley.cli.page", raising=False)
+    for package in ("uvicorn", "python_multipart"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, package, None)
+            refused = run("page")
+        assert refused.code == 2 and "pip install 'copula-shirley[page]' adds it" in refused.said
+
+
+def test_odd_paths_are_one_error(page: Page) -> None:
+    for path in (
+        "a\0.csv",
+        f"{'x' * 5000}.csv",
+        "/dev/null",
+        "/proc/self/mem.csv",
+        "~nobody/x.csv",
+    ):
+        assert "That does not fit" in page.post("/tables", 422, path=path)
+    assert not page.desk.works
 
 
 def test_an_address_that_others_reach_needs_an_option() -> None:
