@@ -393,6 +393,8 @@ def fitted(
     With a release ledger the cost is reserved before a row is read, under the name ``what``.
     ``check_size`` is told the schema and the number of rows before anything is spent.
     """
+    if order.rows_about is not None and order.rows_about < 1:
+        raise SettingError(f"rows_about ({order.rows_about!r}) must be 1 or more")
     if order.releases is None:
         done = _fit_table(order, None, progress, check_size)
         check_proved(done.unproved, order.accept_unproved)

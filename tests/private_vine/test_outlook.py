@@ -201,6 +201,8 @@ def test_with_a_public_number_of_rows_nothing_depends_on_the_true_one(tmp_path: 
         tasks.fit(order(1.0, rows_about=10), output)
     assert ABOUT_ROWS not in str(error.value)
     assert tasks.fit(order(rows_about=1_000_000), output).notes == []
+    with pytest.raises(SettingError, match=r"rows_about \(0\) must be 1 or more"):
+        tasks.fit(order(rows_about=0), output)
 
 
 def test_rows_beyond_max_rows_are_counted_for_the_curator_alone(tmp_path: Path) -> None:
