@@ -373,7 +373,7 @@ def test_the_values_of_a_list_come_in_the_shares_of_the_model(model: PrivateVine
         ("age", 120, "declared domain"),
         ("age", (30, 120), "declared domain"),
         ("age", 30.5, "declared domain"),
-        ("age", "old", "declared domain"),
+        ("age", "old", "must be a number in"),
         ("age", None, "declared domain"),
         ("age", float("nan"), "declared domain"),
         ("job", "c9", "declared domain"),

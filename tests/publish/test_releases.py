@@ -151,7 +151,7 @@ LEFT = Schema(SCHEMA.columns, left_out=(LeftOut("mail", provenance="drafted"),))
         (lambda: PrivateVine(1.0, domain="measured"), DRAFTED, "'age', .* were drafted"),
         (lambda: PrivateVine(1.0, neighbours="replace-one"), SCHEMA, "neighbours"),
         (lambda: PrivateVine(1.0), PERSON, "shirley releases new --unit person"),
-        (lambda: PrivateVine(1.0), LEFT, "'mail'\\) are left out was drafted"),
+        (lambda: PrivateVine(1.0), LEFT, "what is left out \\('mail'\\) was drafted"),
         (lambda: PrivateVine(3.0), SCHEMA, "above the cap"),
     ],
 )  # fmt: skip
