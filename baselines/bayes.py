@@ -297,7 +297,7 @@ def score_sensitivity(score: str, neighbours: str, rows: int = 0) -> float:
 def _maximal_sets(
     child: str, chosen: list[str], sizes: dict[str, int], most_cells: float
 ) -> list[tuple[str, ...]]:
-    """Parent sets that fit into so many cells and to which nothing can be added."""
+    """Find the parent sets of at most ``most_cells`` cells that no further parent fits into."""
     sets: list[tuple[str, ...]] = []
 
     def extend(start: int, taken: tuple[str, ...], cells: float) -> None:

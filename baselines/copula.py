@@ -44,8 +44,8 @@ SHORTEST_EFPA = 8
 UNIT = 2**20
 #: Entries of the matrix of a cosine transform (8 bytes each).
 MOST_ENTRIES = 2**22
-#: Up to so many rows vinecopulib's tau-b, a double, gives back the whole number of pairs: that is
-#: below 5e13, and the double is off by a few parts in 1e16 of it, far less than a half.
+#: Most rows of which vinecopulib's tau-b, a double, gives back the whole number of pairs: these are
+#: fewer than 5e13, and the double is off by a few parts in 1e16 of them, far less than a half.
 MOST_CONCORDANT = 10_000_000
 
 

@@ -8,7 +8,7 @@ from copula_shirley.files.texts import some
 from copula_shirley.privacy.ledger import Reason
 from copula_shirley.schema.schema import Schema
 
-#: What to do about a draft, for each reason why it proves nothing.
+#: A draft proves nothing for one of these reasons; the text says what a curator does about it.
 ADVICE = {
     Reason.DRAFTED_LEFT_OUT: "what is left out ({names}) was drafted from the rows: "
     "set provenance: declared where you agree with the reason",

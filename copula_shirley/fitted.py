@@ -45,7 +45,7 @@ class Fitted(Settings, ABC):
     name: ClassVar[str]
     #: Whether rows drawn from it may be published at all.
     publishable: ClassVar[bool] = True
-    #: What the fit spent and what it used unprotected.
+    #: The ledger says what the fit spent and which uses of rows nothing protected.
     ledger_: Ledger
     #: The domain on which the model draws rows; with rules, in other coordinates than the table's.
     schema_: Schema

@@ -21,7 +21,7 @@ from copula_shirley.errors import SettingError
 
 ROWS = 5_000
 WARDS = ("surgery", "medicine", "children", "eyes")
-#: What a reviewer made of the draft: bounds and categories that he knows without the rows.
+#: The draft after its review: the reviewer knows these bounds and categories without the rows.
 SCHEMA = """\
 # Reviewed: everything here is known without the rows, so a fit to it has a proof.
 columns:

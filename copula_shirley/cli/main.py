@@ -22,7 +22,7 @@ from copula_shirley.errors import PoorTableWarning, ShirleyError
 from copula_shirley.files.atomic import finished
 from copula_shirley.files.texts import one_line
 
-#: What a value must be, by pydantic's name of the fault.
+#: pydantic names the fault of a value; this says what the value must be.
 MUST = {
     "int_parsing": "a whole number",
     "float_parsing": "a number",

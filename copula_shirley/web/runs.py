@@ -90,8 +90,7 @@ async def release(request: Request) -> Response:
     try:
         settings = settings_of(request.query_params, work.settings)
     except ShirleyError as error:
-        about = await in_thread(_about_release, work, work.settings)
-        return refused(request, "release", error, **about)
+        return await _refused(request, work, error)
     return shown(request, "release", **await in_thread(_about_release, work, settings))
 
 
@@ -110,9 +109,14 @@ async def set_ledger(request: Request, form: FormData) -> Response:
         work.ledger = ReleaseLedger.open(path).path
         work.settings = settings_of(form, work.settings)
     except (ShirleyError, OSError) as error:
-        about = await in_thread(_about_release, work, work.settings)
-        return refused(request, "release", error, **about)
+        return await _refused(request, work, error)
     return to(f"/t/{work.id}/release")
+
+
+async def _refused(request: Request, work: Work, error: Exception) -> Response:
+    """The release step once more, with what was wrong."""
+    about = await in_thread(_about_release, work, work.settings)
+    return refused(request, "release", error, **about)
 
 
 @takes_form
@@ -126,8 +130,7 @@ async def start_run(request: Request, form: FormData) -> Response:
             raise SettingError(f"nothing would be proved about privacy: {why[0]}")
         run = await in_thread(work.start, str(form.get("key", "")), settings)
     except ShirleyError as error:
-        about = await in_thread(_about_release, work, work.settings)
-        return refused(request, "release", error, **about)
+        return await _refused(request, work, error)
     return to(f"/t/{work.id}/runs/{run.number}")
 
 

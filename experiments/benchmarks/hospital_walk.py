@@ -10,7 +10,6 @@ input, length of stay and money beside the real ones, and the seconds of each co
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from copula_shirley.experiments.benchmarks.messy import (
     badly_written,
     leaked,
     names,
+    options,
 )
 from copula_shirley.experiments.benchmarks.messy_hospital import (
     ROWS,
@@ -105,11 +105,7 @@ def walked(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epsilon", type=float, default=1.0)
-    parser.add_argument("--rows", type=int, default=ROWS)
-    given = parser.parse_args()
+    given = options(__doc__, rows=ROWS)
     for seed in range(given.seeds):
         with tempfile.TemporaryDirectory() as folder:
             found = walked(Walk(Path(folder)), given.rows, seed, given.epsilon)

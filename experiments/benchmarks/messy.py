@@ -7,6 +7,7 @@ pandas, and not by the package.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
@@ -30,6 +31,16 @@ SHIRLEY = "from copula_shirley.cli.main import main; main()"
 #: The share of texts with a space behind them.
 SPACES = 0.03
 SYLLABLES = ("an", "ber", "do", "el", "fa", "gri", "hol", "ir", "ka", "lo", "mi", "nor", "os", "ta")
+
+
+def options(about: str | None, **numbers: int) -> argparse.Namespace:
+    """Seeds and epsilon from the command line, and whole numbers with these defaults."""
+    parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epsilon", type=float, default=1.0)
+    for name, default in numbers.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
+    return parser.parse_args()
 
 
 def names(n: int, rng: np.random.Generator) -> list[str]:

@@ -13,7 +13,6 @@ has. PrivateVine is fitted with the rules and without them. Measured of the synt
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from dataclasses import replace
@@ -25,6 +24,7 @@ import pandas as pd
 
 from copula_shirley import PrivateVine, Schema
 from copula_shirley.evaluation import evaluate
+from copula_shirley.experiments.benchmarks.messy import options
 from copula_shirley.schema.domain import Grid
 
 ROWS = 30_000
@@ -232,11 +232,7 @@ def measured(seed: int, epsilon: float, rows: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epsilon", type=float, default=1.0)
-    parser.add_argument("--rows", type=int, default=ROWS)
-    given = parser.parse_args()
+    given = options(__doc__, rows=ROWS)
     for seed in range(given.seeds):
         print(json.dumps(measured(seed, given.epsilon, given.rows), indent=1))
 

@@ -12,7 +12,6 @@ row). Measured of the published rows: those that break a rule, names and ids of 
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections.abc import Sequence
@@ -31,6 +30,7 @@ from copula_shirley.experiments.benchmarks.messy import (
     by_real,
     leaked,
     names,
+    options,
 )
 
 ROWS = 200_000
@@ -158,12 +158,7 @@ def walked(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epsilon", type=float, default=1.0)
-    parser.add_argument("--rows", type=int, default=ROWS)
-    parser.add_argument("--most-rows", type=int, default=MOST_ROWS)
-    given = parser.parse_args()
+    given = options(__doc__, rows=ROWS, most_rows=MOST_ROWS)
     for seed in range(given.seeds):
         with tempfile.TemporaryDirectory() as folder:
             found = walked(Walk(Path(folder)), given.rows, seed, given.epsilon, given.most_rows)

@@ -15,7 +15,6 @@ what it loses is lost by putting rows together. Measured of the synthetic rows, 
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from dataclasses import replace
@@ -27,6 +26,7 @@ import pandas as pd
 from copula_shirley import PrivateVine, Schema
 from copula_shirley.baselines.reference import Real
 from copula_shirley.evaluation import evaluate
+from copula_shirley.experiments.benchmarks.messy import options
 
 PEOPLE, MOST = 10_000, 6
 SCHEMA = Schema.from_yaml(
@@ -141,11 +141,7 @@ def measured(seed: int, epsilon: float, people: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epsilon", type=float, default=1.0)
-    parser.add_argument("--people", type=int, default=PEOPLE)
-    given = parser.parse_args()
+    given = options(__doc__, people=PEOPLE)
     for seed in range(given.seeds):
         print(json.dumps(measured(seed, given.epsilon, given.people), indent=1))
 
