@@ -420,6 +420,8 @@ def _fit_table(
     check_proved(generator.unproved(schema), order.accept_unproved)
     if schema is not None:
         generator.check_settings(schema)
+    if schema is not None and order.rows_about is not None:  # before the rows are looked at
+        notes += _consented(order, schema, order.rows_about, "")
     told("read", 0.0)
     file = PLAIN
     if isinstance(table, Path | Query) and schema is None:
@@ -429,15 +431,14 @@ def _fit_table(
         table = read_table(table, schema, order.missing, sheet=order.sheet)
     if schema is None:
         schema = Schema.draft(table, file=file)
-        notes = draft_notes(table, schema)
+        notes += draft_notes(table, schema)
     notes += _told(order, generator.notes(schema))
-    if order.rows_about is not None:  # public: known before the rows are looked at
-        notes += _consented(order, schema, order.rows_about, "")
     admitted = generator.admit(table, schema, show_values=order.show_values)
     if check_size is not None:
         check_size(schema, len(table))
-    if order.rows_about is None:
-        notes += _consented(order, schema, admitted.rows, ABOUT_ROWS)
+    if order.declared is None or order.rows_about is None:
+        rows = order.rows_about or admitted.rows
+        notes += _consented(order, schema, rows, ABOUT_ROWS)
     notes += _told(order, _left_out(len(table), admitted.rows, schema))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)

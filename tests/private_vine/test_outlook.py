@@ -20,6 +20,7 @@ from copula_shirley import (
     synthesize,
     tasks,
 )
+from copula_shirley.fitted import silent
 from copula_shirley.outlook import ABOUT_ROWS
 from copula_shirley.private_vine.outlook import LOOKED_AT, outlook_of
 from copula_shirley.publish.outputs import Output
@@ -201,6 +202,9 @@ def test_with_a_public_number_of_rows_nothing_depends_on_the_true_one(tmp_path: 
         tasks.fit(order(1.0, rows_about=10), output)
     assert ABOUT_ROWS not in str(error.value)
     assert tasks.fit(order(rows_about=1_000_000), output).notes == []
+    unread = tasks.Order(PrivateVine(1.0), tmp_path / "no.csv", made(10, 4)[1], rows_about=10)
+    with pytest.raises(SettingError, match="nothing useful"):
+        tasks.fitted(unread, "", silent)
     with pytest.raises(SettingError, match=r"rows_about \(0\) must be 1 or more"):
         tasks.fit(order(rows_about=0), output)
 
