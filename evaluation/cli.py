@@ -43,7 +43,17 @@ from copula_shirley.settings import check_one_of
 
 #: First letters of the metrics of each part of the table; what is left stands at its end.
 PARTS = (
-    ("ks", "spearman", "tvd", "detection", "propensity", "coverage", "validity", "rows_per"),
+    (
+        "ks",
+        "spearman",
+        "tvd",
+        "rules",
+        "detection",
+        "propensity",
+        "coverage",
+        "validity",
+        "rows_per",
+    ),
     ("mcc", "rmse"),
     ("membership", "attribute", "singling"),
     ("k_", "l_", "t_"),

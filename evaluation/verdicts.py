@@ -86,6 +86,13 @@ def coverage(result: Result, _: float | None) -> str:
     return _end(result, *texts)
 
 
+def rules_recall(result: Result, _: float | None) -> str:
+    number, found = result.detail["number"], result.detail["found"]
+    kept = round(result.value * number)
+    text = f"{kept} of {number} strong association rules are kept, {found - kept} are new"
+    return _end(result, text if number else "")
+
+
 def validity(result: Result, _: float | None) -> str:
     wrong = [name for name, share in result.detail["columns"].items() if share < 1]
     rules = result.detail.get("rules", {})

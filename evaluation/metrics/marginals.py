@@ -80,10 +80,10 @@ def shares(c: Comparison) -> dict[str, dict[str, list[Any]]]:
 
     By column ``labels``, ``real`` and ``synthetic``; cells that nobody fills are left out.
     """
-    binning, *sides = _cells(c)
+    binning, *sides = cells_of(c)
     found: dict[str, dict[str, list[Any]]] = {}
     for column in c.schema:
-        labels = _labels(column, binning.edges[column.name])
+        labels = labels_of(column, binning.edges[column.name])
         counts = [np.bincount(side[column.name], minlength=len(labels)) for side in sides]
         real, synthetic = (count / count.sum() for count in counts)
         filled = np.flatnonzero(real + synthetic)
@@ -95,7 +95,7 @@ def shares(c: Comparison) -> dict[str, dict[str, list[Any]]]:
     return found
 
 
-def _labels(column: Column, edges: Sequence[float]) -> list[str]:
+def labels_of(column: Column, edges: Sequence[float]) -> list[str]:
     """Names of the cells of ``Binning.codes``."""
     if column.is_listed:
         return ["missing", *map(str, column.domain.categories), "outside"]
@@ -135,7 +135,7 @@ def total_variation(
     c = Comparison.of_two(real, synthetic, schema)
     if binning is not None:
         c.once("binning", lambda _: binning)
-    return _distances(*_cells(c)[1:], list(combinations(schema.names, ways)))
+    return _distances(*cells_of(c)[1:], list(combinations(schema.names, ways)))
 
 
 def _distances(first: Codes, second: Codes, groups: Sequence[tuple[str, ...]]) -> dict[str, float]:
@@ -154,11 +154,24 @@ def _distances(first: Codes, second: Codes, groups: Sequence[tuple[str, ...]]) -
     return distances
 
 
-def _cells(c: Comparison) -> tuple[Binning, Codes, Codes]:
+def cells_of(c: Comparison) -> tuple[Binning, Codes, Codes]:
     """Cells cut by the training rows, and those of the test and the synthetic rows."""
     binning = c.once("binning", lambda c: Binning.of(c.train, c.schema))
     test = c.once("test cells", lambda c: binning.codes(c.test))
     return binning, test, c.once("synthetic cells", lambda c: binning.codes(c.synthetic))
+
+
+def groups_of(names: Sequence[str], ways: int) -> tuple[list[tuple[str, ...]], dict[str, str]]:
+    """Every group of so many columns, of triples at most ``MOST_TRIPLES``, and a ``note`` of that.
+
+    The sample is the same for every table, so that figures compare.
+    """
+    groups = list(combinations(names, ways))
+    if ways < 3 or len(groups) <= MOST_TRIPLES:
+        return groups, {}
+    chosen = np.random.default_rng(0).choice(len(groups), MOST_TRIPLES, replace=False)
+    note = f"{MOST_TRIPLES} of {len(groups)} triples"
+    return [groups[i] for i in np.sort(chosen)], {"note": note}
 
 
 def tvd(ways: int, c: Comparison) -> Result:
@@ -166,16 +179,11 @@ def tvd(ways: int, c: Comparison) -> Result:
 
     Behind it stand the distance of each group, and for each column the mean over its groups.
     """
-    groups = list(combinations(c.schema.names, ways))
-    detail: dict[str, object] = {"bins": BINS}
+    groups, note = groups_of(c.schema.names, ways)
+    detail: dict[str, object] = {"bins": BINS, **note}
     if not groups:
         return Result(0.0, {**detail, "note": f"fewer than {ways} columns: nothing to compare"})
-    if len(groups) > MOST_TRIPLES and ways == 3:
-        # the sample is the same for every table, so that figures compare
-        chosen = np.random.default_rng(0).choice(len(groups), MOST_TRIPLES, replace=False)
-        detail["note"] = f"{MOST_TRIPLES} of {len(groups)} triples"
-        groups = [groups[i] for i in np.sort(chosen)]
-    distances = _distances(*_cells(c)[1:], groups)
+    distances = _distances(*cells_of(c)[1:], groups)
     columns = {
         name: float(np.mean(own))
         for name in c.schema.names

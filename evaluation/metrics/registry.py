@@ -24,6 +24,7 @@ from copula_shirley.evaluation.attacks.membership import membership
 from copula_shirley.evaluation.attacks.singling_out import singling_out
 from copula_shirley.evaluation.comparison import TASKS, Comparison, Profile
 from copula_shirley.evaluation.metrics.anonymity import k_anonymity, l_diversity, t_closeness
+from copula_shirley.evaluation.metrics.association import rules_confidence, rules_recall
 from copula_shirley.evaluation.metrics.coverage import coverage_of_coefficients, coverage_of_means
 from copula_shirley.evaluation.metrics.detection import detection_auc, propensity_mse
 from copula_shirley.evaluation.metrics.learning import mcc, rmse
@@ -103,6 +104,8 @@ METRICS: dict[str, Metric] = {
     "tvd1": Metric(partial(tvd, 1), "lower", (0, 1), _columns),
     "tvd2": Metric(partial(tvd, 2), "lower", (0, 1), _pairs),
     "tvd3": Metric(partial(tvd, 3), "lower", (0, 1), _triples),
+    "rules_recall": Metric(rules_recall, "higher", (0, 1), verdicts.rules_recall),
+    "rules_confidence": Metric(rules_confidence, "lower", (0, 1), verdicts.worst("rules")),
     "detection_auc": Metric(detection_auc, "lower", (0.5, 1), verdicts.detection),
     "propensity_mse": Metric(propensity_mse, "lower", (0, 0.25), verdicts.propensity),
     "coverage_means": Metric(coverage_of_means, "higher", (0, 1), verdicts.coverage),
