@@ -23,6 +23,7 @@ Each query is charged before rows are looked at.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -34,7 +35,7 @@ from copula_shirley.measure.queries import Best, Discovery, Numbers, Query, Tabl
 from copula_shirley.measure.transcript import Answer, Transcript
 from copula_shirley.privacy.ledger import ALL_ROWS, Ledger
 from copula_shirley.privacy.noise import Integers, NoiseSource
-from copula_shirley.rows.rows import ABSENT, LabelMap
+from copula_shirley.rows.rows import ABSENT, Tally
 
 
 class Curator:
@@ -82,7 +83,7 @@ class Curator:
         exact: Iterable[Integers]
         match query:
             case Tables(cell_maps=maps):
-                exact = (self._rows.count(cell_map) for cell_map in maps)
+                exact = self._rows.count(maps)
                 scale = known.scale(share, len(maps))
             case Numbers(cell_maps=[statistic]):
                 exact = [statistic.numbers(self._rows)]
@@ -109,7 +110,7 @@ class Curator:
         """
         count, known = len(query.cell_maps), self.calibration
         scale = known.scale(query.share, count)
-        tallies = [self._tally(label_map) for label_map in query.cell_maps]
+        tallies = [ordered(found) for found in self._rows.tally(query.cell_maps)]
         if self._source is None:
             found = [
                 (np.array(list(tally.values()), dtype=np.int64), [label for _, label in tally][:-1])
@@ -121,12 +122,6 @@ class Curator:
         values, labels = map(list, zip(*found, strict=True))
         return Answer(values, known.deviation(scale), labels)
 
-    def _tally(self, label_map: LabelMap) -> dict[tuple[str, Any], int]:
-        tally = self._rows.tally(label_map)
-        missing = tally.pop(ABSENT)
-        ordered = sorted(tally, key=lambda pair: (pair[0], str(pair[1])))
-        return {**{pair: tally[pair] for pair in ordered}, ABSENT: missing}
-
     def _chosen(self, merits: Integers, share: float, reach: float) -> Answer:
         """The position of a high merit."""
         if self._source is None:
@@ -134,3 +129,10 @@ class Curator:
         else:
             chosen = self._source.choose(merits, self.calibration.choice_scale(share, reach))
         return Answer([np.array([chosen], dtype=np.int64)], 0.0)
+
+
+def ordered(tally: Tally) -> Tally:
+    """A tally in an order that follows from the names; missing values come last."""
+    missing = tally[ABSENT]
+    names = sorted(tally.keys() - {ABSENT}, key=lambda pair: (pair[0], str(pair[1])))
+    return Counter({**{pair: tally[pair] for pair in names}, ABSENT: missing})

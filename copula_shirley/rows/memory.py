@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,7 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.rows.rows import ABSENT, CellMap, Chunk, Integers, LabelMap, Tally
+from copula_shirley.rows.rows import (
+    CellMap,
+    Chunk,
+    Integers,
+    LabelMap,
+    Tally,
+    counted_in,
+    tallied_in,
+)
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
 
@@ -84,23 +90,15 @@ class MemoryRows:
         )
 
     @cached_property
-    def _chunks(self) -> list[Chunk]:
+    def chunks(self) -> list[Chunk]:
+        """All rows, so many at a time that the processor's cache holds a column of them."""
         starts = range(0, max(len(self), 1), CHUNK)
         return [self.chunk(start, start + CHUNK) for start in starts]
 
     # -- what a curator asks: see ``copula_shirley.rows.rows.Rows`` --------------------
 
-    def count(self, cell_map: CellMap) -> Integers:
-        size = math.prod(cell_map.shape)
-        counts = np.zeros(size, dtype=np.int64)
-        for chunk in self._chunks:
-            counts += np.bincount(cell_map.cells(chunk), minlength=size)
-        return counts.reshape(cell_map.shape)
+    def count(self, cell_maps: Sequence[CellMap]) -> list[Integers]:
+        return counted_in(self.chunks, cell_maps)
 
-    def tally(self, label_map: LabelMap) -> Tally:
-        found: Tally = Counter()
-        for chunk in self._chunks:
-            labels, missing = label_map.labels(chunk)
-            found.update((type(label).__name__, label) for label in labels)
-            found[ABSENT] += missing
-        return found
+    def tally(self, label_maps: Sequence[LabelMap]) -> list[Tally]:
+        return tallied_in(self.chunks, label_maps)

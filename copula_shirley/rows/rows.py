@@ -3,13 +3,15 @@
 A cell map is a pure function of a chunk of rows, can be pickled and holds nothing private. Counts
 of chunks add up, however the rows are cut into chunks, since the cell of a row depends on that row
 alone. So rows can be held in this process (``copula_shirley.rows.memory``), in files or by a
-cluster, and each of them gives the same whole numbers.
+cluster, and each of them gives the same whole numbers. All of them count a chunk by the same
+functions, ``counted`` and ``tallied``, and add up what these give.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -87,10 +89,54 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def count(self, cell_map: CellMap) -> Integers:
-        """How many rows lie in each cell."""
+    def count(self, cell_maps: Sequence[CellMap]) -> list[Integers]:
+        """How many rows lie in each cell of each table; all of them in one pass over the rows."""
         ...
 
-    def tally(self, label_map: LabelMap) -> Tally:
-        """How many rows have each category that occurs."""
+    def tally(self, label_maps: Sequence[LabelMap]) -> list[Tally]:
+        """How many rows have each category that occurs, by label map; all in one pass."""
         ...
+
+
+# -- one chunk ------------------------------------------------------------------------
+
+
+def counted(chunk: Chunk, cell_maps: Sequence[CellMap]) -> list[Integers]:
+    """How many rows of a chunk lie in each cell of each table, whose cells are in one line."""
+    tables = []
+    for one in cell_maps:
+        counts = np.bincount(one.cells(chunk), minlength=math.prod(one.shape))
+        tables.append(counts.astype(np.int64, copy=False))
+    return tables
+
+
+def tallied(chunk: Chunk, label_maps: Sequence[LabelMap]) -> list[Tally]:
+    """How many rows of a chunk have each category that occurs, by label map."""
+    tallies = []
+    for one in label_maps:
+        labels, missing = one.labels(chunk)
+        found = Counter((type(label).__name__, label) for label in labels)
+        found[ABSENT] += missing
+        tallies.append(found)
+    return tallies
+
+
+# -- their sums -----------------------------------------------------------------------
+
+
+def counted_in(chunks: Iterable[Chunk], cell_maps: Sequence[CellMap]) -> list[Integers]:
+    """How many rows of all chunks lie in each cell of each table."""
+    totals = [np.zeros(math.prod(one.shape), dtype=np.int64) for one in cell_maps]
+    for chunk in chunks:
+        for total, counts in zip(totals, counted(chunk, cell_maps), strict=True):
+            np.add(total, counts, out=total)
+    return [t.reshape(one.shape) for t, one in zip(totals, cell_maps, strict=True)]
+
+
+def tallied_in(chunks: Iterable[Chunk], label_maps: Sequence[LabelMap]) -> list[Tally]:
+    """How many rows of all chunks have each category that occurs, by label map."""
+    totals: list[Tally] = [Counter() for _ in label_maps]
+    for chunk in chunks:
+        for total, found in zip(totals, tallied(chunk, label_maps), strict=True):
+            total.update(found)
+    return totals

@@ -113,8 +113,9 @@ def noise_of(
         if generator.schema_ != schema or not isinstance(query, Tables):
             continue  # cells of a domain that was measured, or no counts: its noise is not seen
         with suppress(Exception):
-            for cell_map, seen in zip(query.cell_maps, answer.values, strict=True):
-                noise = (seen - rows.count(cell_map)).ravel()
+            exact = rows.count(query.cell_maps)
+            for counts, seen in zip(exact, answer.values, strict=True):
+                noise = (seen - counts).ravel()
                 found.append((query.stage, normal_noise(noise, scale, rng, gaussian=ledger.zcdp)))
     sums.add(found)
     return sums

@@ -304,7 +304,7 @@ def order_by_true_counts(right, self, rows, *rest):
                 query = queries.send(answer)
             except StopIteration as end:
                 return end.value
-            tops = [int(rows.count(cell_map).max()) for cell_map in query.cell_maps]
+            tops = [int(counts.max()) for counts in rows.count(query.cell_maps)]
             order = sorted(range(len(tops)), key=tops.__getitem__)
             answer = yield replace(query, cell_maps=[query.cell_maps[i] for i in order])
             values = dict(zip(order, answer.values, strict=True))

@@ -66,7 +66,7 @@ def exact_answer(right: Any, self: Any, query: Any) -> Any:
     answer = right(query)
     if query.stage != "functions":
         return answer
-    return replace(answer, values=[self._rows.count(query.cell_maps[0])])
+    return replace(answer, values=self._rows.count(query.cell_maps))
 
 
 def exact_later(right: Any, self: Any, table: Any, ledger: Any, rng: Any) -> None:

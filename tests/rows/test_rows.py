@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 from tables import PEOPLE, people
 
+from copula_shirley import Schema, SchemaError
 from copula_shirley.measure.queries import Query
 from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.private_vine import domain as private_domain
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.rows import memory
 from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rows.pieces import PiecedRows, T, Work
 from copula_shirley.rows.rows import CellMap, LabelMap
 
 N = 120
@@ -43,7 +48,7 @@ def test_counts_of_chunks_add_up(fitted: tuple[list[Query], MemoryRows]) -> None
     some = sorted(rng.choice(np.arange(1, N), 5, replace=False))
     maps = cell_maps(queries)
     travelled: list[CellMap] = pickle.loads(pickle.dumps(maps))
-    whole = [rows.count(one) for one in maps]
+    whole = rows.count(maps)
     assert all(table.dtype == np.int64 and table.sum() == N for table in whole)
     for starts in [[0, *some], *(list(range(0, N, size)) for size in SIZES)]:
         pieces = [rows.chunk(a, b) for a, b in zip(starts, [*starts[1:], N], strict=True)]
@@ -60,7 +65,9 @@ def test_the_holder_counts_in_chunks(
     queries, rows = fitted
     monkeypatch.setattr(memory, "CHUNK", size)
     again = MemoryRows(rows.schema, rows.numbers, rows.units)
-    assert all(np.array_equal(again.count(one), rows.count(one)) for one in cell_maps(queries))
+    maps = cell_maps(queries)
+    pairs = zip(again.count(maps), rows.count(maps), strict=True)
+    assert all(np.array_equal(here, there) for here, there in pairs)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -77,12 +84,12 @@ def test_a_domain_is_measured_in_chunks(monkeypatch: pytest.MonkeyPatch, size: i
     ]
     labels: LabelMap = private_domain.LabelKey(word)
     whole = private_domain.raw_rows(table, stored, schema)
-    tables, tally = [whole.count(one) for one in maps], whole.tally(labels)
+    tables, (tally,) = whole.count(maps), whole.tally([labels])
     assert tally.total() == N
     monkeypatch.setattr(memory, "CHUNK", size)
     cut = private_domain.raw_rows(table, stored, schema)
-    assert all(np.array_equal(cut.count(a), b) for a, b in zip(maps, tables, strict=True))
-    assert cut.tally(labels) == tally
+    assert all(map(np.array_equal, cut.count(maps), tables))
+    assert cut.tally([labels]) == [tally]
 
 
 def test_public_objects_hold_nothing_of_the_rows(fitted: tuple[list[Query], MemoryRows]) -> None:
@@ -90,6 +97,62 @@ def test_public_objects_hold_nothing_of_the_rows(fitted: tuple[list[Query], Memo
     queries, rows = fitted
     before = len(pickle.dumps(queries))
     double = MemoryRows(rows.schema, rows.take(np.tile(np.arange(N), 2)))
-    for one in cell_maps(queries):
-        double.count(one)
+    double.count(cell_maps(queries))
     assert len(pickle.dumps(queries)) == before
+
+
+@dataclass
+class Pieces:
+    """A source of slices of a frame, in any order, one of which is lost once and comes again."""
+
+    table: pd.DataFrame
+    starts: list[int]
+    order: np.ndarray
+    names: tuple[str, ...] = ()
+
+    def each(self, work: Work[T]) -> Iterator[tuple[int, T]]:
+        travelled = pickle.loads(pickle.dumps(work))
+        slices = zip(self.starts, [*self.starts[1:], None], strict=True)
+        pieces = [self.table.iloc[start:stop] for start, stop in slices]
+        for number in [*self.order, self.order[0]]:
+            piece = pieces[number]
+            yield int(number), travelled(int(number), [piece.iloc[:2], piece.iloc[2:]])
+
+
+@dataclass(frozen=True)
+class View:
+    """The rows of a frame that fits a schema."""
+
+    schema: Schema
+
+    def __call__(self, frame: pd.DataFrame) -> MemoryRows:
+        return MemoryRows.of(frame, self.schema)
+
+
+def test_a_piece_that_comes_twice_counts_once(fitted: tuple[list[Query], MemoryRows]) -> None:
+    """Sums are those of the table in one piece, however it is cut and in whatever order."""
+    queries, _ = fitted
+    table, maps, rng = people(N), cell_maps(queries), np.random.default_rng(0)
+    table = PEOPLE.validate(table, on_unknown="clip")
+    whole = MemoryRows.of(table, PEOPLE).count(maps)
+    for starts in ([0], [0, 50, 51], list(range(0, N, 7))):
+        rows = PiecedRows(
+            Pieces(table, starts, rng.permutation(len(starts))), View(PEOPLE), len(table)
+        )
+        assert all(map(np.array_equal, rows.count(maps), whole)) and rows.passes == 1
+    lost = PiecedRows(Pieces(table, [0], np.array([0])), View(PEOPLE), len(table) + 1)
+    with pytest.raises(SchemaError, match="have changed"):
+        lost.count(maps)
+
+
+def failing(frame: pd.DataFrame) -> MemoryRows:
+    raise ValueError(f"secret {frame.iloc[0, 0]}")
+
+
+def test_an_error_of_a_worker_quotes_no_value() -> None:
+    rows = PiecedRows(Pieces(people(N), [0], np.array([0])), failing, N)
+    with pytest.raises(
+        SchemaError, match=r"^piece 1 of the rows cannot be read \(ValueError\)$"
+    ) as e:
+        rows.count([])
+    assert e.value.__context__ is None

@@ -1,0 +1,143 @@
+"""Rows in pieces that are read one at a time, here or by workers: files, or a cluster. Private.
+
+A piece is a small description of some of the rows, such as a file or a part of one. A source hands
+the frames of each piece to a *work*, a function that can be sent to a worker, looks at this piece
+alone and gives back sums in whole numbers; nothing else leaves a worker. Sums are added up here,
+once for each piece: a piece that was tried again counts once, in whatever order they come.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from copula_shirley.errors import SchemaError, ShirleyError
+from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rows.rows import (
+    CellMap,
+    Chunk,
+    Integers,
+    LabelMap,
+    Tally,
+    counted_in,
+    tallied_in,
+)
+
+T = TypeVar("T")
+#: Told the number of a piece and its frames, which are read when they are asked for.
+Work = Callable[[int, Iterable[pd.DataFrame]], T]
+#: A public map of each row by itself: a frame of the table as rows that can be counted.
+View = Callable[[pd.DataFrame], MemoryRows]
+
+
+class Piece(Protocol):
+    """Some of the rows; small, and can be sent to a worker."""
+
+    def frames(self) -> Iterable[pd.DataFrame]:
+        """Its rows in the order of the table, so many at a time as fit into any memory."""
+        ...
+
+
+class Source(Protocol):
+    """Where rows are: in pieces that can be read again and again."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Columns of the table, in order."""
+        ...
+
+    def each(self, work: Work[T]) -> Iterator[tuple[int, T]]:
+        """What the work makes of each piece, beside the number of the piece; in any order.
+
+        A piece may come twice, if it was tried again.
+        """
+        ...
+
+
+class PiecedRows:
+    """The rows of a source as a view shows them; see ``copula_shirley.rows.rows.Rows``."""
+
+    def __init__(self, source: Source, view: View, size: int) -> None:
+        self.source, self.view, self._size = source, view, size
+        #: How often all pieces were read.
+        self.passes = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def count(self, cell_maps: Sequence[CellMap]) -> list[Integers]:
+        self.passes += 1
+        totals = [np.zeros(one.shape, dtype=np.int64) for one in cell_maps]
+        for found in once_each(self.source, Counting(self.view, tuple(cell_maps))):
+            for total, counts in zip(totals, found, strict=True):
+                np.add(total, counts, out=total)
+        if any(total.sum() != len(self) for total in totals):
+            raise SchemaError("the rows have changed since they were checked; fit again")
+        return totals
+
+    def tally(self, label_maps: Sequence[LabelMap]) -> list[Tally]:
+        self.passes += 1
+        totals: list[Tally] = [Counter() for _ in label_maps]
+        for found in once_each(self.source, Tallying(self.view, tuple(label_maps))):
+            for total, tally in zip(totals, found, strict=True):
+                total.update(tally)
+        return totals
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The work of a pass that counts."""
+
+    view: View
+    cell_maps: Sequence[CellMap]
+
+    def __call__(self, number: int, frames: Iterable[pd.DataFrame]) -> list[Integers]:
+        return counted_in(_chunks(self.view, frames), self.cell_maps)
+
+
+@dataclass(frozen=True)
+class Tallying:
+    """The work of a pass that tallies."""
+
+    view: View
+    label_maps: Sequence[LabelMap]
+
+    def __call__(self, number: int, frames: Iterable[pd.DataFrame]) -> list[Tally]:
+        return tallied_in(_chunks(self.view, frames), self.label_maps)
+
+
+def _chunks(view: View, frames: Iterable[pd.DataFrame]) -> Iterator[Chunk]:
+    for frame in frames:
+        if len(frame):
+            yield from view(frame).chunks
+
+
+def once_each(source: Source, work: Work[T]) -> Iterator[T]:
+    """What the work makes of each piece, once for each."""
+    done: set[int] = set()
+    for number, found in source.each(Guarded(work)):
+        if number not in done:
+            done.add(number)
+            yield found
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A work whose errors quote no value: a cluster writes them into its logs."""
+
+    work: Work[Any]
+
+    def __call__(self, number: int, frames: Iterable[pd.DataFrame]) -> Any:
+        try:
+            return self.work(number, frames)
+        except ShirleyError:
+            raise
+        except Exception as error:  # of pandas or Arrow; its text may quote a value
+            failed = type(error).__name__
+        # outside of the handler, so that no context carries the value
+        raise SchemaError(f"piece {number + 1} of the rows cannot be read ({failed})")
