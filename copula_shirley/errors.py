@@ -31,6 +31,10 @@ class OtherRevisionError(ArtefactError):
     """A model was fitted by another revision of its method, which reads its numbers otherwise."""
 
 
+class ReportError(ShirleyError):
+    """A person's report cannot be made, or is none; nothing left her device."""
+
+
 class PrivacyWarning(UserWarning):
     """What is claimed and what is proved differ; the ledger says how."""
 

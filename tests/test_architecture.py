@@ -29,6 +29,7 @@ ROOMS = (
     ("generator",),
     ("registry",),
     ("private_vine", "thesis"),
+    ("local",),
     ("publish",),
     ("tasks",),
     ("web",),
