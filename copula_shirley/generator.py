@@ -226,6 +226,10 @@ class Generator(Fitted):
         """What a fit to n rows would ask, cost and be worth; no row is read."""
         raise SettingError(f"model ({self.name!r}) cannot be planned; 'private-vine' can")
 
+    def preview(self, schema: Schema, n: int) -> Any:
+        """What noise would do to n made-up rows; no row is read."""
+        raise SettingError(f"model ({self.name!r}) has no preview; 'private-vine' has")
+
     # -- before a row is read ----------------------------------------------------------
 
     def coordinates(self, schema: Schema) -> Coordinates:

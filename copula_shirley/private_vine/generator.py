@@ -45,6 +45,7 @@ from copula_shirley.private_vine.domain import (
 from copula_shirley.private_vine.model import FittedVine
 from copula_shirley.private_vine.outlook import outlook_of
 from copula_shirley.private_vine.plan import Plan, plan_of
+from copula_shirley.private_vine.preview import Preview, preview_of
 from copula_shirley.private_vine.stages import REVISION, Problem, learn
 from copula_shirley.private_vine.vine import Edge
 from copula_shirley.rows.memory import MemoryRows
@@ -344,6 +345,19 @@ class PrivateVine(Generator):
         1.0
         """
         return plan_of(self, schema, n)
+
+    def preview(self, schema: Schema, n: int) -> Preview:
+        """What noise would do to n made-up rows, spread evenly over a schema; no row is read.
+
+        Examples
+        --------
+        >>> from copula_shirley import Column
+        >>> schema = Schema(tuple(Column(name, "integer", minimum=0, maximum=9) for name in "abc"))
+        >>> shown = PrivateVine(epsilon=1.0).preview(schema, 10_000)
+        >>> bool(abs(shown.even["a"].mean() - shown.drawn["a"].mean()) < 1)
+        True
+        """
+        return preview_of(self, schema, n, self._to_buy(schema))
 
     # -- for people --------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,32 @@ class Expected:
             noise = both if twice else second
             found[column.name] = 0.5 * ABSOLUTE * noise * self.cells(column) / self.rows
         return found
+
+    @cached_property
+    def pairs(self) -> dict[tuple[str, str], float]:
+        """The expected distance of a table of each pair of columns, if it is measured in tree 1.
+
+        In the table's own groups, of which a column has at most as many as cells. The target has
+        tables of its own with every column.
+        """
+        own, target = self.plan, self.problem.target
+        classes = 1 if target is None else self.schema[target].size
+        links = max(len(self.schema) - (target is not None) - 1, 1)
+        inside = math.sqrt(classes) if own.in_classes else 1.0  # tables of all classes add up
+        sigmas = {False: inside * self.sigma(own.first_tree, links) if own.first_tree else math.inf}
+        sigmas[True] = self.sigma(own.classes, links + 1) if own.classes else math.inf
+        groups = {
+            name: min(self.schema[name].size, own.groups)
+            if self.schema[name].is_ordered and name != target
+            else self.schema[name].size
+            for name in self.errors
+        }
+        halved = 0.5 * ABSOLUTE / self.rows
+        found = {
+            (a, b): halved * sigmas[target in (a, b)] * groups[a] * groups[b]
+            for a, b in combinations(groups, 2)
+        }
+        return {pair: error for pair, error in found.items() if math.isfinite(error)}
 
     def cells(self, column: Column) -> int:
         """Cells in which a margin is looked at."""

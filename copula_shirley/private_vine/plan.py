@@ -68,6 +68,9 @@ class Plan:
         Of the fit, roughly.
     errors : dict of str to float
         Of each column whose domain is declared, the share of rows that noise may move elsewhere.
+    pairs : dict of (str, str) to float
+        The same of each pair of such columns, if a table of it is measured; which are is decided by
+        the noisy answers, and what is known of the others follows from these.
     """
 
     stages: pd.DataFrame
@@ -77,6 +80,7 @@ class Plan:
     megabytes: float
     advice: list[str] = field(default_factory=list)
     errors: dict[str, float] = field(default_factory=dict)
+    pairs: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines = [f"PLAN: {self.budget}", *self.notes, self.stages.to_string(index=False)]
@@ -103,15 +107,21 @@ class Plan:
             "notes": self.notes,
             "advice": self.advice,
             "errors": self.errors,
+            "pairs": [{"columns": [*pair], "error": error} for pair, error in self.pairs.items()],
             "seconds": self.seconds,
             "megabytes": self.megabytes,
         }
 
 
-def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
-    check_schema(schema)
+def check_rows(n: int) -> None:
+    """Refuse what is no number of rows."""
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n <= MOST_ROWS:
         raise SettingError(f"n ({n!r}) must be a whole number of rows from 1 to {MOST_ROWS:,}")
+
+
+def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
+    check_schema(schema)
+    check_rows(n)
     model.check_settings(schema)
     coordinates = model.coordinates(closed(schema))
     schema = coordinates.modelled
@@ -138,7 +148,8 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
         *_wide_notes(stages, coordinates, n),
     ]
     errors = {name: min(float(error), 1.0) for name, error in expected.errors.items()}
-    return Plan(stages, budget, notes, seconds, megabytes, [*case.advice()], errors)
+    pairs = {pair: min(float(error), 1.0) for pair, error in expected.pairs.items()}
+    return Plan(stages, budget, notes, seconds, megabytes, [*case.advice()], errors, pairs)
 
 
 @dataclass

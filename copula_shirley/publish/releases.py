@@ -116,7 +116,7 @@ def total_of(costs: Sequence[Cost], cap: Budget) -> Total:
     rho = math.fsum(rhos)
     epsilon = epsilon_of(rho, left, gdp=all(c.gdp for c in costs if c.rho))
     concentrated = Total(epsilon, cap.delta, rho)
-    if concentrated.epsilon < basic.epsilon or not _within(basic, cap):
+    if concentrated.epsilon < basic.epsilon or not within(basic, cap):
         return concentrated
     return basic
 
@@ -126,7 +126,7 @@ def _check_absent(path: str | Path) -> None:
         raise SettingError(f"{str(path)!r} exists; a release ledger is never replaced")
 
 
-def _within(total: Total, cap: Budget | Cost) -> bool:
+def within(total: Total, cap: Budget | Cost) -> bool:
     slack = 1 + ROUNDING
     return total.epsilon <= cap.epsilon * slack and total.delta <= cap.delta * slack
 
@@ -295,13 +295,17 @@ class ReleaseLedger:
         """What all releases cost together, those that are reserved included."""
         return total_of([release.cost for release in self.releases], self.cap)
 
+    def total_with(self, cost: Cost) -> Total:
+        """What all releases would cost together with one more; nothing is reserved."""
+        return total_of([*(release.cost for release in self.releases), cost], self.cap)
+
     def reserve(self, generator: Generator, schema: Schema, what: str = "") -> Reservation:
         """Reserve what a fit will cost, or refuse; use it in a ``with`` block.
 
         ``generator`` has the settings of the fit; ``what`` is for people, such as the name of the
         file that will be published.
         """
-        cost = self._price(generator, schema)
+        cost = self.price(generator, schema)
         settings = {k: v for k, v in generator.get_params().items() if k != "random_state"}
         entry = {
             "kind": RESERVED,
@@ -314,7 +318,7 @@ class ReleaseLedger:
         }
         return Reservation(self, self._append(entry, cost), cost, generator, schema)
 
-    def _price(self, generator: Generator, schema: Schema) -> Cost:
+    def price(self, generator: Generator, schema: Schema) -> Cost:
         """The most that a fit can cost by its settings; no row is needed."""
         if not isinstance(schema, Schema):
             raise SettingError("schema (None) must be a Schema: without one nothing is proved")
@@ -379,8 +383,8 @@ class ReleaseLedger:
 
     def _check_room(self, cost: Cost, person: str | None) -> None:
         """Refuse what passes the cap; and other people: a sum of patients is none of doctors."""
-        after = total_of([*(release.cost for release in self.releases), cost], self.cap)
-        if not _within(after, self.cap):
+        after = self.total_with(cost)
+        if not within(after, self.cap):
             raise BudgetError(
                 f"releases: {self.total} is published or reserved; this fit of {cost} would bring "
                 f"the total to {after}, above the cap of {self.cap} in {str(self.path)!r}"
@@ -427,7 +431,7 @@ class Reservation:
 
     def fit(self, table: pd.DataFrame | Admitted, *, progress: Progress | None = None) -> Generator:
         """Fit the generator to a table; from here on the cost is spent."""
-        if self._ledger._price(self._generator, self._schema) != self.cost:
+        if self._ledger.price(self._generator, self._schema) != self.cost:
             raise BudgetError(
                 "releases: the generator's settings must be those that were reserved for, a fit of "
                 f"{self.cost}"
@@ -446,7 +450,7 @@ class Reservation:
             raise BudgetError("releases: the fit proves nothing after all; do not publish it")
         cost = Cost.of(spent, ledger, spent.rho, ledger.failure_probability)
         self._ledger._append({"kind": SETTLED, "number": self._number, **asdict(cost)})
-        if not _within(spent, self.cost):
+        if not within(spent, self.cost):
             raise BudgetError(
                 f"releases: the fit cost {spent}, more than the {self.cost} that was reserved; do "
                 "not publish it"

@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 
 from copula_shirley.privacy.card_page import HERE as CARD
 from copula_shirley.privacy.card_page import STYLE
-from copula_shirley.web import runs, steps
+from copula_shirley.web import budget, runs, steps
 from copula_shirley.web.guard import Session
 from copula_shirley.web.views import HERE, shown
 from copula_shirley.web.work import Desk
@@ -49,8 +49,9 @@ def page_app(desk: Desk, session: Session) -> Starlette:
         Route("/schema", steps.save_schema, **post),
         Route("/rules", steps.rules, **get),
         Route("/rules", steps.save_rules, **post),
-        Route("/release", runs.release, **get),
-        Route("/ledger", runs.set_ledger, **post),
+        Route("/release", budget.release, **get),
+        Route("/preview", budget.preview, **get),
+        Route("/ledger", budget.set_ledger, **post),
         Route("/runs", runs.start_run, **post),
         Route("/another", runs.another_run, **post),
         Route("/end", steps.end, **post),

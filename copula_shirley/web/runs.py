@@ -1,122 +1,27 @@
-"""From a schema to a release: budget, run, card, pictures, files, and a look beside the rows."""
+"""A run: its start, progress, card, pictures and files, and a look beside the rows."""
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from starlette.datastructures import FormData, QueryParams
+from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from copula_shirley import tasks
 from copula_shirley.errors import SettingError, ShirleyError
-from copula_shirley.privacy.budget import Budget, check_epsilon
-from copula_shirley.publish.releases import ReleaseLedger
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Schema
 from copula_shirley.web.bars import bars_of, compared
+from copula_shirley.web.budget import refused_release, settings_of
 from copula_shirley.web.views import in_thread, refused, run_of, shown, takes_form, to, work_of
-from copula_shirley.web.work import Run, Settings, Work
+from copula_shirley.web.work import Run, Work
 
-#: Cap of a new ledger unless told otherwise, and the names under which forms send settings.
-CAP = {"epsilon": 3.0, "delta": 1e-8}
 #: A card holds its own style, and loads nothing.
 CARD_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
-MOST_ROWS = 10**12
 
 
-# -- the budget ------------------------------------------------------------------------
-
-
-def number_of(given: FormData | QueryParams, name: str, default: float) -> float:
-    text = str(given.get(name, "")).strip()
-    try:
-        found = float(text) if text else default
-    except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
-        raise SettingError(f"{name} ({text!r}) must be a number")
-    return found
-
-
-def settings_of(given: FormData | QueryParams, before: Settings) -> Settings:
-    """The settings that a form sends; what it leaves out stays."""
-    epsilon = number_of(given, "epsilon", before.epsilon)
-    delta = number_of(given, "delta", before.delta)
-    rows = number_of(given, "rows", before.rows)
-    try:
-        check_epsilon(epsilon)
-    except ShirleyError as error:
-        raise SettingError(f"epsilon ({epsilon:g}): {error}") from None
-    if not 0 <= rows <= MOST_ROWS or rows != int(rows):  # 0: not said yet
-        raise SettingError(f"rows ({rows:g}) must be a whole number from 1 to {MOST_ROWS:,}")
-    sent = "epsilon" in given
-    clip = given.get("on_unknown") == "clip" if sent else before.on_unknown == "clip"
-    poor = bool(given.get("accept_poor")) if sent else before.accept_poor
-    return Settings(epsilon, delta, int(rows), "clip" if clip else "refuse", poor)
-
-
-def _about_release(work: Work, settings: Settings) -> dict[str, Any]:
-    """What is known before the release, from public information alone."""
-    assert work.schema is not None
-    about: dict[str, Any] = {
-        "settings": settings,
-        "planned": None,
-        "unproved": [],
-        "step": "release",
-    }
-    about |= {"work": work, "cap": CAP, "ledger": None, "trouble": "", "outlook": None}
-    about["place"] = str(work.ledger or work.source.with_name(f"{work.stem}.releases.json"))
-    try:
-        if work.ledger is not None:
-            about["ledger"] = ReleaseLedger.open(work.ledger)
-        generator = settings.generator(work.schema)
-        about["unproved"] = generator.unproved(work.schema)
-        if settings.rows:
-            about["planned"] = tasks.plan(work.schema, settings.rows, generator)
-            about["outlook"] = generator.outlook(work.schema, settings.rows)
-    except ShirleyError as error:
-        about["trouble"] = str(error)
-    return about
-
-
-async def release(request: Request) -> Response:
-    work = work_of(request)
-    if work.schema is None:
-        return to(f"/t/{work.id}/people")
-    try:
-        settings = settings_of(request.query_params, work.settings)
-    except ShirleyError as error:
-        return await _refused(request, work, error)
-    return shown(request, "release", **await in_thread(_about_release, work, settings))
-
-
-@takes_form
-async def set_ledger(request: Request, form: FormData) -> Response:
-    """Open the release ledger, or start one."""
-    work = work_of(request)
-    path = Path(str(form.get("ledger", "")).strip()).expanduser().absolute()
-    try:
-        if path.suffix != ".json":
-            raise SettingError(f"ledger ({str(path)!r}) must end in .json")
-        if not path.exists():
-            cap = Budget(*(number_of(form, f"cap_{n}", CAP[n]) for n in ("epsilon", "delta")))
-            unit = "person" if work.person is not None else "row"
-            await in_thread(lambda: ReleaseLedger.new(path, cap, unit=unit))  # type: ignore[arg-type]
-        work.ledger = ReleaseLedger.open(path).path
-        work.settings = settings_of(form, work.settings)
-    except (ShirleyError, OSError) as error:
-        return await _refused(request, work, error)
-    return to(f"/t/{work.id}/release")
-
-
-async def _refused(request: Request, work: Work, error: Exception) -> Response:
-    """The release step once more, with what was wrong."""
-    about = await in_thread(_about_release, work, work.settings)
-    return refused(request, "release", error, **about)
+# -- a run -------------------------------------------------------------------------------
 
 
 @takes_form
@@ -130,7 +35,7 @@ async def start_run(request: Request, form: FormData) -> Response:
             raise SettingError(f"nothing would be proved about privacy: {why[0]}")
         run = await in_thread(work.start, str(form.get("key", "")), settings)
     except ShirleyError as error:
-        return await _refused(request, work, error)
+        return await refused_release(request, work, error)
     return to(f"/t/{work.id}/runs/{run.number}")
 
 
@@ -139,9 +44,6 @@ async def another_run(request: Request, form: FormData) -> Response:
     work = work_of(request)
     work.another(str(form.get("key", "")))
     return to(f"/t/{work.id}/release")
-
-
-# -- a run -------------------------------------------------------------------------------
 
 
 def _about_run(work: Work, run: Run) -> dict[str, Any]:

@@ -66,6 +66,24 @@ def test_a_declared_table_becomes_a_release(
     assert beside.count("of the rows differ") == len(schema)
 
 
+def test_made_up_rows_show_the_noise_and_none_of_the_rows(
+    page: Page, table: Path, schema: Schema
+) -> None:
+    path = page.begun(table, schema)
+    table.unlink()  # nothing reads it
+    planned = page.get(f"{path}/release?epsilon=1&rows=300")
+    assert "age and job" in planned and f'href="{path}/preview?epsilon=1.0&amp;' in planned
+    moved = []
+    for epsilon in ("0.3", "10"):
+        shown = page.get(f"{path}/preview?epsilon={epsilon}&rows=2000")
+        assert "No row of jobs.csv was read" in shown and '<th scope="col">job</th>' in shown
+        shares = re.findall(r"([\d.]+) % of the rows differ", shown)
+        assert len(shares) == len(schema)
+        moved.append(sum(map(float, shares)))
+    assert moved[0] > 2 * moved[1]
+    assert "about how many rows" in page.get(f"{path}/preview?epsilon=1&rows=0", 422)
+
+
 def test_a_run_is_started_once(page: Page, table: Path, schema: Schema) -> None:
     path = page.begun(table, schema)
     first = field(page.get(f"{path}/release?epsilon=1&rows=300"), "key")
@@ -131,7 +149,10 @@ def test_a_run_above_the_cap_is_refused(page: Page, table: Path, schema: Schema)
     assert "nothing was spent" in page.get(f"{path}/runs/1")
     assert not list(run.folder.glob("*.csv"))
     page.post(f"{path}/another", key=run.key)
-    assert 'id="run-button"' in page.get(f"{path}/release")  # with the settings of the last one
+    again = page.get(f"{path}/release")  # with the settings of the last one
+    assert "That is above the cap" in again and 'id="run-button"' not in again
+    again = page.get(f"{path}/release?epsilon=2")
+    assert "above the cap" not in again and 'id="run-button"' in again
 
 
 def test_a_refused_table_gives_back_what_was_reserved(

@@ -120,7 +120,7 @@ def test_a_curator_makes_a_release(address: str, driver: Any, tmp_path: Path) ->
     finish(lambda: bool(driver.find_elements("id", "run-button")))
     assert driver.find_element("id", "rows").get_attribute("value") == "300"
     slide = "const s = arguments[0]; s.value = -0.3; s.dispatchEvent(new Event('input'))"
-    driver.execute_script(slide, driver.find_element("id", "slider"))
+    driver.execute_script(slide, driver.find_element("css selector", "[data-log-of=epsilon]"))
     assert driver.find_element("id", "epsilon").get_attribute("value") == "0.5"
     driver.execute_script("document.getElementById('plan-form').requestSubmit()")
     finish(lambda: "epsilon=0.5" in driver.current_url)

@@ -1,13 +1,17 @@
 "use strict";
-// The epsilon slider is the number's logarithm; what was changed is planned anew before it can run.
+// A slider is the logarithm of its number; what was changed is planned anew before it can run.
 const plan = document.getElementById("plan-form");
 if (plan) {
-  const slider = document.getElementById("slider"), number = document.getElementById("epsilon");
+  for (const slider of plan.querySelectorAll("[data-log-of]")) {
+    const number = document.getElementById(slider.dataset.logOf);
+    const follow = () => { if (Number(number.value) > 0) slider.value = Math.log10(Number(number.value)); };
+    slider.addEventListener("input", () => {
+      number.value = Number((10 ** Number(slider.value)).toPrecision(2));
+    });
+    number.addEventListener("input", follow);
+    follow();
+  }
   const run = document.getElementById("run-button");
-  slider.value = Math.log10(Number(number.value));
-  slider.addEventListener("input", () => {
-    number.value = Number((10 ** Number(slider.value)).toPrecision(2));
-  });
   plan.addEventListener("input", () => { if (run) run.disabled = true; });
   plan.addEventListener("change", () => { if (plan.checkValidity()) plan.requestSubmit(); });
 }
