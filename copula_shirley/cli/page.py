@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-import shutil
 import socket
 import tempfile
 import webbrowser
+from contextlib import closing
+from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
 import python_multipart  # noqa: F401  (forms need it; missing extras show at once)
+import typer
 import uvicorn
 
 from copula_shirley.cli.options import DATA, OUTPUT, option
@@ -35,13 +38,17 @@ def page(
     max_upload: Annotated[
         int, option(DATA, "Largest table that is uploaded, in MiB.", min=1)
     ] = 1024,
+    folder: Annotated[
+        Path | None, option(OUTPUT, "Where tables and releases are kept, for you alone.")
+    ] = None,
     browser: Annotated[
         bool, option(OUTPUT, "Open the page in the browser.", "--browser/--no-browser")
     ] = False,
 ) -> None:
     """Serve a page in the browser that leads from a table to a release; nothing leaves the machine.
 
-    Stop it with Ctrl+C; uploaded tables and drafts are deleted then.
+    Stop it with Ctrl+C; copies of uploaded tables are deleted then. Schemas and releases are kept
+    until you forget them on the page.
     """
     remote = host != "localhost" and not _is_loopback(host)
     if remote and not allow_remote:
@@ -50,22 +57,44 @@ def page(
             "add --allow-remote if they shall"
         )
     hosts = (*LOOPBACK, host, *([socket.gethostname()] if remote else []))
-    bound, session = _bound(host, port), Session()
-    folder = Path(tempfile.mkdtemp(prefix="shirley-page-"))  # for nobody else to read
-    desk = Desk(folder)
-    try:
+    place = folder or Path(typer.get_app_dir("shirley", roaming=False)) / "page"
+    place = place.expanduser().absolute()
+    session = Session()
+    with _bound(host, port) as bound, closing(_desk(place)) as desk, closing(session):
         if remote:
             alarm("Other machines can reach this page, and what is sent to it is not encrypted.")
         shown = socket.gethostname() if host in ("0.0.0.0", "::") else host
         address = f"http://{shown}:{bound.getsockname()[1]}/?token={session.token}"
-        messages.print(f"The page is at {address}", soft_wrap=True, markup=False, highlight=False)
-        messages.print("The address works once. Ctrl+C stops the page and deletes what it copied.")
+        say = partial(messages.print, soft_wrap=True, markup=False, highlight=False)
+        say(f"The page is at {address}")
+        say(
+            "The address works once. Ctrl+C stops the page. Schemas and releases are kept in "
+            f"{place} until you forget them there; copies of uploaded tables are deleted."
+        )
         if browser:
-            webbrowser.open(address)
+            session.entry_file = _entry_file(place, address)
+            webbrowser.open(session.entry_file.as_uri())
         _serve(guarded(page_app(desk, session), session, hosts, max_upload * 2**20), bound)
-    finally:
-        desk.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _desk(folder: Path) -> Desk:
+    try:
+        return Desk(folder)
+    except OSError as error:
+        reason = error.strerror or error
+        raise SettingError(f"folder ({str(folder)!r}) cannot be used: {reason}") from None
+
+
+def _entry_file(folder: Path, address: str) -> Path:
+    """A file for the user alone that leads the browser in: others see what processes are told."""
+    number, name = tempfile.mkstemp(".html", "open-", folder)
+    with open(number, "w", encoding="utf-8") as file:
+        file.write(
+            '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+            f'<meta http-equiv="refresh" content="0;url={escape(address)}">'
+            f'<title>shirley</title><a href="{escape(address)}">To the page</a>\n'
+        )
+    return Path(name)
 
 
 def _serve(app: Any, bound: socket.socket) -> None:

@@ -16,8 +16,9 @@ from copula_shirley.errors import SettingError, ShirleyError
 from copula_shirley.privacy.budget import Budget, check_epsilon
 from copula_shirley.publish.releases import ReleaseLedger, within
 from copula_shirley.web.bars import bars_of, compared
+from copula_shirley.web.process import Settings
 from copula_shirley.web.views import in_thread, refused, shown, takes_form, to, work_of
-from copula_shirley.web.work import Settings, Work
+from copula_shirley.web.work import Work
 
 #: Cap of a new ledger unless told otherwise, and the names under which forms send settings.
 CAP = {"epsilon": 3.0, "delta": 1e-8}

@@ -21,7 +21,7 @@ from copula_shirley.publish.outputs import Output, card_path
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Schema
 from copula_shirley.web.bars import bars_of
-from copula_shirley.web.work import Settings
+from copula_shirley.web.process import SCHEMA, Job
 
 #: Endings of the synthetic table.
 ENDINGS = (".csv", ".parquet")
@@ -29,31 +29,31 @@ ENDINGS = (".csv", ".parquet")
 
 def release(folder: Path, tell: Progress) -> dict[str, Any]:
     """Fit, draw, and write all files of a release; what there is to say about it."""
-    job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
-    settings, schema = Settings(**job["settings"]), Schema.read(folder / "schema.yaml")
+    job, schema = Job.read(folder), Schema.read(folder / SCHEMA)
+    settings = job.settings
     order = tasks.Order(
         settings.generator(schema),
-        Path(job["data"]),
+        Path(job.data),
         schema,
-        releases=Path(job["ledger"]),
+        releases=Path(job.ledger),
         accept_poor=settings.accept_poor,
         rows_about=settings.rows,
     )
-    model = folder / f"{job['stem']}.shirley"
-    done = tasks.fitted(order, job["name"], lambda stage, share: tell(stage, 0.7 * share))
+    model = folder / f"{job.stem}.shirley"
+    done = tasks.fitted(order, job.name, lambda stage, share: tell(stage, 0.7 * share))
     card = done.generator.card()
     with Output(model).written(order.inputs) as files:
         done.generator.save(files.at[model], card)
         files.add_cards(card)
     seed = secrets.randbits(63)  # the same rows in both formats; whoever draws again has his own
-    tables = [folder / f"{job['stem']}-synthetic{ending}" for ending in ENDINGS]
+    tables = [folder / f"{job.stem}-synthetic{ending}" for ending in ENDINGS]
     for number, table in enumerate(tables):
         tell(f"draw: {table.suffix.lstrip('.')}", 0.7 + 0.1 * number)
         tasks.sample(model, Output(table), random_state=seed)
     tell("pictures", 0.9)
     known = load(model).table_schema_
-    known.write(folder / "schema.yaml", longest_list=10**9)
-    made = [folder / "schema.yaml", model, *tables, *map(card_path, [model, *tables])]
+    known.write(folder / SCHEMA, longest_list=10**9)
+    made = [folder / SCHEMA, model, *tables, *map(card_path, [model, *tables])]
     with zipfile.ZipFile(folder / "release.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         for path in made:
             packed.write(path, path.name)

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK = ("127.0.0.1", "localhost")
@@ -26,6 +27,12 @@ LOOPBACK = ("127.0.0.1", "localhost")
 LARGEST_FORM = 2**25
 #: Where a table is uploaded.
 UPLOADS = "/tables"
+#: Brings the cookie. A redirect would not do: if a file or another program opened the address,
+#: browsers would not send a strict cookie with what it leads to.
+LET_IN = (
+    '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/">'
+    '<title>shirley</title><a href="/">To the tables</a>\n'
+)
 #: Headers of every answer; a card brings its own policy, since it holds its own style.
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -50,6 +57,8 @@ class Session:
     form: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     #: Pages on other ports share the cookies of 127.0.0.1.
     name: str = field(default_factory=lambda: f"shirley-{secrets.token_hex(4)}")
+    #: A file that leads the browser to the printed address, until one has come.
+    entry_file: Path | None = None
 
     def knows(self, connection: HTTPConnection) -> bool:
         return same(connection.cookies.get(self.name, ""), self.cookie)
@@ -59,7 +68,13 @@ class Session:
         right = self.token is not None and same(token, self.token)
         if right:
             self.token = None
+            self.close()
         return right
+
+    def close(self) -> None:
+        """Take away the file with the token."""
+        if self.entry_file is not None:
+            self.entry_file.unlink(missing_ok=True)
 
 
 def same(given: str, known: str) -> bool:
@@ -93,7 +108,7 @@ class Guard:
         connection, method = HTTPConnection(scope), scope["method"]
         token = QueryParams(scope["query_string"]).get("token")
         if method == "GET" and token is not None and self.session.takes(token):
-            answer = RedirectResponse("/", status_code=303)
+            answer = HTMLResponse(LET_IN)
             answer.set_cookie(
                 self.session.name, self.session.cookie, httponly=True, samesite="strict"
             )

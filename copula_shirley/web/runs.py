@@ -14,8 +14,9 @@ from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Schema
 from copula_shirley.web.bars import bars_of, compared
 from copula_shirley.web.budget import refused_release, settings_of
+from copula_shirley.web.process import SCHEMA, Run
 from copula_shirley.web.views import in_thread, refused, run_of, shown, takes_form, to, work_of
-from copula_shirley.web.work import Run, Work
+from copula_shirley.web.work import Work
 
 #: A card holds its own style, and loads nothing.
 CARD_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
@@ -47,7 +48,7 @@ async def another_run(request: Request, form: FormData) -> Response:
 
 
 def _about_run(work: Work, run: Run) -> dict[str, Any]:
-    settings, ledger = run.settings, str(work.ledger)
+    settings, ledger = run.job.settings, run.job.ledger
     words = [f"--epsilon {settings.epsilon:g}", f"--delta {settings.delta:g}"]
     words += [f"--rows-about {settings.rows}", f"--releases {quote(ledger)}"]
     words += ["--domain measured"] * any(c.provenance == "private" for c in run.schema)
@@ -125,6 +126,6 @@ async def compare(request: Request, _: FormData) -> Response:
 
 
 def _compared(work: Work, run: Run) -> list[dict[str, Any]]:
-    schema = Schema.read(run.folder / "schema.yaml")
+    schema = Schema.read(run.folder / SCHEMA)
     real = schema.clipped(read_table(work.data, schema), schema.names)
     return compared(run.result["bars"], bars_of(real, schema))

@@ -31,7 +31,7 @@ from copula_shirley.web.schema_form import (
     with_people,
 )
 from copula_shirley.web.views import desk_of, in_thread, refused, shown, takes_form, to, work_of
-from copula_shirley.web.work import Work
+from copula_shirley.web.work import UPLOAD, Work
 
 #: A schema of which the curator knows the names of columns alone.
 PLAIN_KIND = "categorical"
@@ -41,42 +41,51 @@ PLAIN_KIND = "categorical"
 
 
 def start(request: Request) -> Response:
-    works = desk_of(request).works.values()
-    return shown(request, "start", works=works, step="table", path="")
+    return shown(request, "start", desk=desk_of(request), step="table", path="")
 
 
 @takes_form
 async def add_table(request: Request, form: FormData) -> Response:
+    """Take a table to work on; or the file of one that is gone, which must have its columns."""
     desk = desk_of(request)
-    path, upload = str(form.get("path", "")).strip(), form.get("file")
-    folder = desk.new_folder()
+    path, again = str(form.get("path", "")).strip(), desk.works.get(str(form.get("work", "")))
+    folder = desk.new_folder() if again is None else again.folder
     try:
-        uploaded = isinstance(upload, UploadFile) and bool(upload.filename)
-        if uploaded == bool(path):
-            raise SettingError("name the table by its path, or choose a file: one of the two")
-        if isinstance(upload, UploadFile) and upload.filename:
-            data = await in_thread(_kept, upload, folder)
-        else:
-            data = Path(path).expanduser()
+        data, uploaded = await in_thread(_chosen, path, form.get("file"), folder)
         names, file = await in_thread(header, data)
+        if again is not None and names != again.names:
+            raise SettingError(f"{data.name!r} must have the columns {', '.join(again.names)}")
     except ShirleyError as error:
+        if again is not None:
+            return refused(request, "people", error, work=again, step="table")
         shutil.rmtree(folder, ignore_errors=True)
-        more: dict[str, Any] = {"works": desk.works.values(), "step": "table", "path": path}
+        more: dict[str, Any] = {"desk": desk, "step": "table", "path": path}
         return refused(request, "start", error, **more)
-    work = desk.add(Work(folder, data.absolute(), names, file, uploaded))
-    return to(f"/t/{work.id}/people")
+    if again is None:
+        work = desk.add(Work(folder, data, names, file, uploaded))
+        return to(f"/t/{work.id}/people")
+    again.data, again.uploaded = data, uploaded
+    again.keep()
+    return to(f"/t/{again.id}/{'schema' if again.schema else 'people'}")
 
 
-def _kept(upload: UploadFile, folder: Path) -> Path:
-    """An uploaded file in the private folder, under the last part of its name."""
+def _chosen(path: str, upload: Any, folder: Path) -> tuple[Path, bool]:
+    """The file that was named or uploaded, and whether it is a copy."""
+    uploaded = isinstance(upload, UploadFile) and bool(upload.filename)
+    if uploaded == bool(path):
+        raise SettingError("name the table by its path, or choose a file: one of the two")
+    if path:
+        return Path(path).expanduser().absolute(), False
     name = PurePath(str(upload.filename).replace("\\", "/")).name
     if not name or name.startswith(".") or not name.isprintable() or len(name) > 200:
         raise SettingError("the name of the file must be an ordinary one, such as table.csv")
     check_format(name)
-    place = folder / name
+    place = folder / UPLOAD / name
+    shutil.rmtree(place.parent, ignore_errors=True)
+    place.parent.mkdir(mode=0o700)
     with place.open("xb") as file:
         shutil.copyfileobj(upload.file, file)
-    return place
+    return place, True
 
 
 @takes_form

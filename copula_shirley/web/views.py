@@ -15,7 +15,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from copula_shirley.web.guard import Session, same
-from copula_shirley.web.work import Desk, Run, Work
+from copula_shirley.web.process import Run
+from copula_shirley.web.work import Desk, Work
 
 HERE = Path(__file__).parent
 #: Fields of one form: a schema of a thousand columns has some 8,000.
@@ -55,14 +56,21 @@ def to(path: str) -> Response:
 
 
 def takes_form(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-    """Give a handler the form of one of our own pages, and close what was uploaded with it."""
+    """Give a handler the form of one of our own pages, and keep what it changed of the table.
+
+    What was uploaded with the form is closed.
+    """
 
     async def handled(request: Request) -> Response:
         session: Session = request.app.state.session
         async with request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=2**24) as form:
             if not same(str(form.get("form_token", "")), session.form):
                 raise HTTPException(403, "This form is of another run of the page; open it again.")
-            return await handler(request, form)
+            answer = await handler(request, form)
+        work = desk_of(request).works.get(request.path_params.get("work", ""))
+        if work is not None:
+            await in_thread(work.keep)
+        return answer
 
     return handled
 

@@ -1,143 +1,51 @@
-"""What the page remembers until it is stopped: tables that are worked on, and their runs.
+"""What the page remembers: tables that are worked on, and their runs, in a private folder.
 
 A run spends. Each table has a key for its next run, which every form of that table carries: the
 first form that arrives with it starts the run, any other one is led to the run that there is. A
 new key is made only by the button that asks for another release. So neither a double click nor a
 reload, the back button or a second tab spends twice.
+
+The folder outlives the page, since a release that was paid for must not be lost. Copies of
+uploaded tables do not: they are deleted when the page stops, or when it starts after a crash.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
-import subprocess
-import sys
 import threading
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from copula_shirley.errors import ArtefactError, SettingError
-from copula_shirley.generator import Generator
-from copula_shirley.publish.releases import ReleaseLedger
-from copula_shirley.registry import make_generator
+import msgspec
+from filelock import FileLock, Timeout
+
+from copula_shirley.errors import SettingError, ShirleyError
+from copula_shirley.files.atomic import atomic_path
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.schema import Schema
-from copula_shirley.tasks import DEFAULT_MODEL
+from copula_shirley.web.process import SCHEMA, Job, Run, Settings
 
-#: Seconds that a stopped run has to give back what it did not spend.
-PATIENCE = 5
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a run is asked to do."""
-
-    epsilon: float = 1.0
-    delta: float = 1e-9
-    #: About how many rows the table has, as far as that is public; 0 until it is said.
-    rows: int = 0
-    on_unknown: str = "refuse"
-    accept_poor: bool = False
-
-    def generator(self, schema: Schema) -> Generator:
-        """The generator, not yet fitted; what the schema keeps private it measures."""
-        private = any(column.provenance == "private" for column in schema)
-        own = {name: getattr(self, name) for name in ("epsilon", "delta", "on_unknown")}
-        return make_generator(
-            DEFAULT_MODEL, {**own, "domain": "measured" if private else "declared"}
-        )
+#: In the folder of a table: what is known of it, and the folder of its uploaded copy.
+ABOUT, UPLOAD = "table.json", "upload"
+#: In the folder of all tables: held by the page that uses them.
+LOCK = ".shirley-page.lock"
 
 
-class Run:
-    """One fit in a process of its own, and what it tells."""
+class _About(msgspec.Struct, forbid_unknown_fields=True):
+    """What is kept of a table, beside its schema and its runs."""
 
-    def __init__(self, work: Work, schema: Schema, ledger: Path, settings: Settings) -> None:
-        self.key, self.number, self.settings = work.key, len(work.runs) + 1, settings
-        self.schema, self.data, self.stem, self.ledger = schema, work.data, work.stem, ledger
-        self.folder = work.folder / f"run-{self.number}"
-        self.state, self.stage, self.share = "running", "start", 0.0
-        self.error = ""
-        self.result: dict[str, Any] = {}
-        self.comparison: list[dict[str, Any]] | None = None
-        self._name = f"{work.stem} ({work.id}, run {self.number})"
-        self._process: subprocess.Popen[str] | None = None
-        self._follower: threading.Thread | None = None
-
-    def begin(self) -> None:
-        self.folder.mkdir(exist_ok=True)
-        self.schema.write(self.folder / "schema.yaml")
-        job: dict[str, Any] = {"data": str(self.data), "ledger": str(self.ledger)}
-        job |= {"name": self._name, "stem": self.stem, "settings": asdict(self.settings)}
-        (self.folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        command = [sys.executable, "-P", "-m", "copula_shirley.web.child", str(self.folder)]
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a traceback could quote rows
-            text=True,
-            encoding="utf-8",
-        )
-        self._follower = threading.Thread(target=self._follow, daemon=True)
-        self._follower.start()
-
-    def _follow(self) -> None:
-        """Take what the process tells until it ends."""
-        process = self._process
-        if process is None or process.stdout is None:
-            return
-        said: dict[str, Any] = {}
-        with process:  # waits for its end
-            for line in process.stdout:
-                try:
-                    said = json.loads(line)
-                except ValueError:
-                    continue
-                self.stage = said.get("stage", self.stage)
-                self.share = said.get("share", self.share)
-        if "result" in said:
-            self.result, self.state = said["result"], "done"
-        elif self.state == "stopping":
-            self.state = "stopped"
-        else:
-            ended = f"the run ended early (exit code {process.returncode})"
-            self.error, self.state = said.get("error", ended), "failed"
-
-    def stop(self) -> None:
-        """End the process; what was spent by then stays spent."""
-        process = self._process
-        if process is None or self.state != "running":
-            return
-        self.state = "stopping"
-        process.terminate()
-        try:
-            process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        if self._follower is not None:
-            self._follower.join(PATIENCE)
-
-    @property
-    def spent(self) -> str:
-        """What the release ledger says of this run."""
-        try:
-            ledger = ReleaseLedger.open(self.ledger)
-        except ArtefactError as error:
-            return str(error)
-        found = [r for r in ledger.releases if r.what == self._name]
-        if not found:
-            return "Nothing was reserved, and nothing was spent."
-        last = found[-1]
-        if last.state == "given back":
-            return "What was reserved was given back: nothing was spent."
-        return f"The release ledger counts {last.cost} for it ({last.state})."
-
-    @property
-    def files(self) -> dict[str, Path]:
-        """What can be downloaded, by name."""
-        return {name: self.folder / name for name in self.result.get("files", [])}
+    data: str
+    names: list[str]
+    file: dict[str, Any]
+    uploaded: bool
+    person: str | None
+    max_rows: int
+    notes: list[str]
+    settings: Settings
+    ledger: str | None
+    key: str
 
 
 @dataclass
@@ -162,6 +70,33 @@ class Work:
     key: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @classmethod
+    def found(cls, folder: Path) -> Work:
+        """A table of an earlier page."""
+        about = msgspec.json.decode((folder / ABOUT).read_bytes(), type=_About)
+        own = msgspec.structs.asdict(about)
+        own |= {"data": Path(about.data), "file": FileFormat.from_dict(about.file)}
+        own["ledger"] = None if about.ledger is None else Path(about.ledger)
+        if (folder / SCHEMA).exists():
+            own["schema"] = Schema.read(folder / SCHEMA)
+        runs = sorted(folder.glob("run-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+        return cls(folder, **own, runs=[Run.found(run) for run in runs])
+
+    def keep(self) -> None:
+        """Write what a page that starts later needs to know."""
+        if self.schema is not None:
+            self.schema.write(self.folder / SCHEMA)
+        ledger = None if self.ledger is None else str(self.ledger)
+        texts = {"data": str(self.data), "file": self.file.to_dict(), "ledger": ledger}
+        own = {name: texts.get(name, getattr(self, name)) for name in _About.__struct_fields__}
+        with atomic_path(self.folder / ABOUT) as partial:
+            partial.write_bytes(msgspec.json.encode(_About(**own)))
+
+    @property
+    def gone(self) -> bool:
+        """Whether the table is no longer where it was."""
+        return not self.data.exists()
+
     @property
     def id(self) -> str:
         return self.folder.name
@@ -178,19 +113,22 @@ class Work:
     @property
     def next_run(self) -> Run | None:
         """The run that was started with the key of the next one, if it was."""
-        return next((run for run in self.runs if run.key == self.key), None)
+        return next((run for run in self.runs if run.job.key == self.key), None)
 
     def start(self, key: str, settings: Settings) -> Run:
         """Start the run of a key, or give the one that was started with it."""
         with self._lock:
             for run in self.runs:
-                if run.key == key:
+                if run.job.key == key:
                     return run
             if key != self.key:
                 raise SettingError("this form is old: reload the page and look at it again")
             if self.schema is None or self.ledger is None or not settings.rows:
                 raise SettingError("a run needs a schema, a number of rows and a release ledger")
-            run = Run(self, self.schema, self.ledger, settings)
+            folder = self.folder / f"run-{len(self.runs) + 1}"
+            name = f"{self.stem} ({self.id}, {folder.name.replace('-', ' ')})"
+            own = (str(self.data), self.stem, str(self.ledger), settings)
+            run = Run(folder, Job(key, name, *own), self.schema)
             self.settings = settings
             run.begin()
             self.runs.append(run)
@@ -199,24 +137,46 @@ class Work:
     def another(self, key: str) -> None:
         """Make a key for another run, once for each that was used."""
         with self._lock:
-            if key == self.key and any(run.key == key for run in self.runs):
+            if key == self.key and any(run.job.key == key for run in self.runs):
                 self.key = secrets.token_urlsafe(12)
 
 
 class Desk:
-    """All tables that are worked on, in a private folder."""
+    """All tables that are worked on, in a private folder that one page at a time uses."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.works: dict[str, Work] = {}
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if any(folder.iterdir()) and not (folder / LOCK).exists():  # copies in it are deleted
+            raise SettingError(
+                f"folder ({str(folder)!r}) must be empty, or that of an earlier page"
+            )
+        folder.chmod(0o700)
+        self.folder, self.works = folder, dict[str, Work]()
+        #: Folders of tables that cannot be read any more.
+        self.damaged: list[Path] = []
+        self._lock = FileLock(folder / LOCK, timeout=0)
+        try:
+            self._lock.acquire()
+        except Timeout:
+            rule = "is used by another page that runs; open that one, or name another --folder"
+            raise SettingError(f"folder ({str(folder)!r}) {rule}") from None
+        self._delete_copies()
+        for each in sorted(folder.glob(f"*/{ABOUT}"), key=lambda path: path.stat().st_mtime):
+            try:
+                work = Work.found(each.parent)
+                self.works[work.id] = work
+            except (ShirleyError, OSError, ValueError):
+                self.damaged.append(each.parent)
 
     def new_folder(self) -> Path:
         folder = self.folder / secrets.token_hex(6)
-        folder.mkdir(mode=0o700)
+        (folder / UPLOAD).mkdir(mode=0o700, parents=True)
+        folder.chmod(0o700)
         return folder
 
     def add(self, work: Work) -> Work:
         self.works[work.id] = work
+        work.keep()
         return work
 
     def end(self, work: Work) -> None:
@@ -226,6 +186,14 @@ class Desk:
         self.works.pop(work.id, None)
         shutil.rmtree(work.folder, ignore_errors=True)
 
-    def stop(self) -> None:
-        for work in [*self.works.values()]:
-            self.end(work)
+    def close(self) -> None:
+        """Stop what runs and delete copies of tables; releases stay."""
+        for work in self.works.values():
+            for run in work.runs:
+                run.stop()
+        self._delete_copies()
+        self._lock.release()
+
+    def _delete_copies(self) -> None:
+        for copy in self.folder.glob(f"*/{UPLOAD}"):
+            shutil.rmtree(copy, ignore_errors=True)

@@ -18,7 +18,7 @@ def page(tmp_path: Path) -> Iterator[Page]:
     folder.mkdir()
     found = Page(folder).enter()
     yield found
-    found.desk.stop()
+    found.desk.close()
 
 
 @pytest.fixture

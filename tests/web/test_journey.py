@@ -19,8 +19,8 @@ from web_pages import Page, field, finish
 
 from copula_shirley import BudgetError, PoorTableWarning, ReleaseLedger, Schema
 from copula_shirley.publish.verify import verify_file
+from copula_shirley.web.process import Run, Settings
 from copula_shirley.web.schema_form import rows_of, with_people
-from copula_shirley.web.work import Run, Settings
 
 
 def test_a_declared_table_becomes_a_release(
@@ -96,7 +96,7 @@ def test_a_run_is_started_once(page: Page, table: Path, schema: Schema) -> None:
     for _ in range(3):
         page.get(f"{path}/runs/1")
         assert 'name="form_token"' in page.get(f"{path}/release")
-    assert len(page.work().runs) == 1 and run.settings.epsilon == 1
+    assert len(page.work().runs) == 1 and run.job.settings.epsilon == 1
     again = page.post(f"{path}/another", key=first)
     new = field(again, "key")
     page.post(f"{path}/another", key=first)  # a double click makes no third key
@@ -148,7 +148,7 @@ def test_a_run_above_the_cap_is_refused(page: Page, table: Path, schema: Schema)
     assert run.state == "failed" and "above the cap" in run.error
     assert "nothing was spent" in page.get(f"{path}/runs/1")
     assert not list(run.folder.glob("*.csv"))
-    page.post(f"{path}/another", key=run.key)
+    page.post(f"{path}/another", key=run.job.key)
     again = page.get(f"{path}/release")  # with the settings of the last one
     assert "That is above the cap" in again and 'id="run-button"' not in again
     again = page.get(f"{path}/release?epsilon=2")
@@ -199,7 +199,9 @@ def test_an_upload_is_deleted_at_the_end(page: Page, table: Path) -> None:
     files = {"file": ("../../jobs.csv", table.read_bytes())}
     page.post("/tables", files=files, path="")
     work = page.work()
-    assert work.data.parent == work.folder and work.data.read_bytes() == table.read_bytes()
+    assert (
+        work.data.parent == work.folder / "upload" and work.data.read_bytes() == table.read_bytes()
+    )
     assert work.folder.stat().st_mode & 0o077 == 0
     page.post(f"/t/{work.id}/end")
     assert not work.folder.exists() and not page.desk.works
@@ -212,7 +214,7 @@ def test_a_wrong_table_is_one_error(page: Page, tmp_path: Path) -> None:
     assert "one of the two" in page.post("/tables", 422, path="")
     hidden = {"file": (".csv", b"a\n1\n")}
     assert "ordinary" in page.post("/tables", 422, files=hidden, path="")
-    assert not page.desk.works and not list(page.desk.folder.iterdir())
+    assert not page.desk.works and not list(page.desk.folder.glob("*/"))
 
 
 def stays(path: Path) -> Path:

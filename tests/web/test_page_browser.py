@@ -30,6 +30,7 @@ FLAGS = (
 def address(tmp_path: Path) -> Iterator[str]:
     """What ``shirley page`` prints, while it runs."""
     command = [sys.executable, "-c", "from copula_shirley.cli.main import main; main()", "page"]
+    command += ["--folder", str(tmp_path / "page")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         assert process.stderr is not None
         found = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stderr.readline())

@@ -16,7 +16,8 @@ from starlette.testclient import TestClient
 from copula_shirley import Schema
 from copula_shirley.web.app import page_app
 from copula_shirley.web.guard import Session, guarded
-from copula_shirley.web.work import Desk, Run
+from copula_shirley.web.process import Run
+from copula_shirley.web.work import Desk
 
 ADDRESS = "http://127.0.0.1:8000"
 OWN = {"Origin": ADDRESS, "Sec-Fetch-Site": "same-origin"}
@@ -30,7 +31,11 @@ class Page:
         app = guarded(
             page_app(self.desk, self.session), self.session, largest_upload=largest_upload
         )
-        self.client = TestClient(app, ADDRESS, raise_server_exceptions=False)
+        self.client = self.browser(app)
+
+    @staticmethod
+    def browser(app: Any) -> TestClient:
+        return TestClient(app, ADDRESS, raise_server_exceptions=False)
 
     def enter(self) -> Page:
         self.client.get(f"/?token={self.session.token}")

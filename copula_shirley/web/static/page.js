@@ -33,7 +33,8 @@ if (progress) {
 // A form is sent once; its button says so.
 for (const form of document.querySelectorAll("form[method=post]")) {
   form.addEventListener("submit", (event) => {
-    if (form.dataset.sent) { event.preventDefault(); return; }
+    const asks = event.submitter && event.submitter.dataset.confirm;
+    if (form.dataset.sent || (asks && !window.confirm(asks))) { event.preventDefault(); return; }
     form.dataset.sent = "yes";
     document.body.classList.add("busy");
   });
