@@ -48,7 +48,7 @@ PANELS = {
     "Research": {
         "benchmark": ("experiments.cli.benchmark:benchmark", "Score a generator beside ours."),
         "experiments": ("experiments.cli.experiments:app", "Run a grid of generators and sets."),
-        "reproduce": ("experiments.cli.reproduce:reproduce", "The thesis' figures again."),
+        "reproduce": ("experiments.cli.reproduce:reproduce", "Papers again, with verdicts."),
     },
 }
 #: The panels of a command's help, in their order.

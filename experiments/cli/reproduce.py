@@ -1,4 +1,4 @@
-"""``shirley reproduce``: chapter V of the thesis again, from runs to figures and verdicts."""
+"""``shirley reproduce``: chapter V of the thesis again, and the experiments of other papers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -18,6 +18,7 @@ from copula_shirley.evaluation.comparison import Profile
 from copula_shirley.experiments.cli.display import print_failures
 from copula_shirley.experiments.cli.experiments import Maker
 from copula_shirley.experiments.datasets import list_datasets
+from copula_shirley.experiments.paper.chapter import CHAPTER
 from copula_shirley.experiments.paper.gather import (
     gather,
     known,
@@ -26,6 +27,8 @@ from copula_shirley.experiments.paper.gather import (
     read,
     write_all,
 )
+from copula_shirley.experiments.published.document import EXPERIMENTS
+from copula_shirley.experiments.published.document import reproduce as published
 from copula_shirley.experiments.run.runner import all_skipped, exit_code
 from copula_shirley.experiments.run.store import Store
 from copula_shirley.experiments.specs import Grid, Size
@@ -39,7 +42,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="ratio, encoders, mechanisms, truncation, models, runtime, multivariate; all "
-            "of them by default."
+            "of them by default. Or another paper: agrawal-srikant."
         ),
     ] = None,
     size: Annotated[
@@ -69,9 +72,20 @@ def reproduce(
 ) -> None:
     """Make the thesis' figures and tables again, with a verdict on each of its claims.
 
+    Other papers are done again at once, and take --size and --folder only.
+
     What has ended before is not run again. Exit code 1 if a run failed or all were skipped; all
     is written even so. With --dataset and no names, multivariate is left to its made set.
     """
+    for name in names or ():
+        check_one_of("experiment", name, [*CHAPTER.experiments, *EXPERIMENTS])
+    others = dict.fromkeys(name for name in names or () if name in EXPERIMENTS)
+    if others:
+        own = {"dataset": dataset, "profile": profile, "from": drawn_from, "results": results}
+        _check_alone(list(others), names or [], {**own, "no_run": no_run or None})
+        for name in others:
+            _tell(published(name, size, folder))
+        return
     chosen, sets = known(names or []), known_datasets(dataset or [])
     if sets and "multivariate" in (names or ()):
         raise SettingError(
@@ -101,6 +115,18 @@ def reproduce(
         print_failures(ended, skips=False)
     if exit_code(ended):
         raise typer.Exit(1)
+
+
+def _check_alone(others: list[str], names: list[str], options: dict[str, Any]) -> None:
+    """Refuse the thesis' experiments and options beside other papers."""
+    if thesis := [name for name in names if name not in others]:
+        raise SettingError(
+            f"experiment ({thesis[0]!r}) must be named in a command of its own: it is of the "
+            f"thesis, {others[0]} of another paper"
+        )
+    for name, value in options.items():
+        if value is not None:
+            raise SettingError(f"{name} ({value}) must be left out for {others[0]}")
 
 
 def grid_of(name: str, size: Size, datasets: Sequence[str], profile: Profile | None = None) -> Grid:

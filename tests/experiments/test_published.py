@@ -1,0 +1,193 @@
+"""Other papers' experiments: what is counted is what it says, and the verdicts follow from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from copula_shirley.errors import SettingError
+from copula_shirley.experiments.cli import reproduce as command
+from copula_shirley.experiments.published import agrawal_srikant, trees
+from copula_shirley.experiments.published.claims import Claim, Verdict, papers, verdict_table
+from copula_shirley.experiments.published.distortion import CELLS, LAWS, Distortion
+from copula_shirley.experiments.published.document import EXPERIMENTS
+from copula_shirley.experiments.published.people import BOUNDS, FUNCTIONS, group_a, made_people
+
+app = typer.Typer()
+app.command()(command.reproduce)
+
+
+def call(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, list(words))
+    if isinstance(result.exception, SettingError):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+# -- verdicts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ours", "status"), [(1.0, "confirmed"), (2.0, "confirmed"), (0.99, "not confirmed"),
+                         (2.01, "not confirmed"), (float("nan"), "not confirmed")]
+)  # fmt: skip
+def test_a_verdict_follows_from_the_bounds(ours: float, status: str) -> None:
+    claim = Claim(key="k", text="t", place="p", printed="1", figure="f", rule="r", least=1, most=2,
+                  why="because.")  # fmt: skip
+    assert Verdict(claim, ours).status == status
+    (line,) = verdict_table([Verdict(claim, ours)]).to_dict("records")
+    assert line["rule"] == ("r" if status == "confirmed" else "r because.")
+
+
+def test_every_paper_has_claims_with_keys_of_their_own_and_a_bound() -> None:
+    assert list(papers()) == list(EXPERIMENTS)
+    for paper in papers().values():
+        keys = [claim.key for claim in paper.claims]
+        assert len(set(keys)) == len(keys)
+        assert all(np.isfinite(c.least) or np.isfinite(c.most) for c in paper.claims)
+        assert all(c.least <= c.most for c in paper.claims)
+
+
+# -- Agrawal and Srikant -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_noise_of_a_level_is_as_wide_as_it_says(law: Any) -> None:
+    noise, rng = Distortion(law, 0.5, 10.0, 30.0), np.random.default_rng(0)
+    moved = np.abs(noise.distorted(np.full(40_000, 20.0), rng) - 20)
+    # 95 % within half of an interval that is half of the domain wide
+    assert np.mean(moved <= 5.0) == pytest.approx(0.95, abs=0.005)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_channel_is_the_law_of_the_reports(law: Any) -> None:
+    noise, rng = Distortion(law, 1.0, 0.0, 1.0), np.random.default_rng(0)
+    channel = noise.channel()
+    assert channel.shape[1] == CELLS
+    assert channel.sum(axis=0) == pytest.approx(np.ones(CELLS), abs=1e-4)
+    edges = noise._edges()
+    middle = (20 + 0.5) / CELLS
+    seen = noise.distorted(np.full(200_000, middle), rng)
+    counts = np.histogram(seen.clip(edges[0], edges[-1]), edges)[0]
+    assert counts / 200_000 == pytest.approx(channel[:, 20], abs=0.002)
+
+
+def test_reconstructed_cells_have_the_reconstructed_histogram_in_order() -> None:
+    rng = np.random.default_rng(0)
+    noise = Distortion("uniform", 0.5, 0.0, 1.0)
+    seen = noise.distorted(rng.beta(2, 5, 5000), rng)
+    cells = noise.reconstructed(seen)
+    assert (np.diff(cells[np.argsort(seen)]) >= 0).all()
+    counts = np.bincount(cells, minlength=CELLS)
+    assert counts / 5000 == pytest.approx(noise.shares(seen), abs=1 / 5000)
+
+
+def test_cells_of_the_ends() -> None:
+    noise = Distortion("uniform", 1.0, 0.0, 100.0)
+    assert noise.cells(np.array([-5.0, 0, 1.99, 2, 99.9, 100, 250])).tolist() == [
+        0, 0, 0, 1, 49, 49, 49
+    ]  # fmt: skip
+
+
+def test_functions_by_hand() -> None:
+    # young, middle-aged, old; their salaries, schooling and loans
+    people = {
+        "age": np.array([30.0, 50, 70, 30]),
+        "salary": np.array([60e3, 60e3, 60e3, 30e3]),
+        "education": np.array([0.0, 2, 0, 3]),
+        "loan": np.array([2e5, 2e5, 2e5, 3.5e5]),
+    }
+    expected = {
+        "F1": [1, 0, 1, 1],
+        "F2": [1, 0, 1, 0],  # 50-100, 75-125, 25-75
+        "F3": [1, 1, 0, 0],  # 0-1, 1-3, 2-4
+        # 25-75 as schooled 0; 50-100 as schooled 1-3; else 25-75; else 50-100
+        "F4": [1, 1, 1, 0],
+        # 100-300 as paid 50-100; 300-500 as not 75-125; 300-500 as paid 25-75; 200-400
+        "F5": [1, 0, 0, 1],
+    }
+    for function in FUNCTIONS:
+        assert group_a(people, function).astype(int).tolist() == expected[function], function
+
+
+def test_made_people_stay_within_bounds() -> None:
+    people = made_people(2000, np.random.default_rng(0))
+    for name, (low, high) in BOUNDS.items():
+        assert low <= people[name].min() <= people[name].max() <= high
+    assert ((people["commission"] == 0) == (people["salary"] >= 75e3)).all()
+
+
+def test_the_best_split_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "LEAF", 1)
+    cells = np.array([[0, 7], [1, 7], [2, 7], [3, 7], [9, 8]])
+    # the first attribute at 1 leaves TT | FFF; the second one tells nobody apart as well
+    assert trees.best_split(cells, np.array([True, True, False, False, False])) == (0, 1)
+    assert trees.best_split(cells, np.array([True, True, True, True, False])) == (0, 3)
+    assert trees.best_split(cells, np.array([True] * 5)) == (-1, 0)
+    monkeypatch.setattr(trees, "LEAF", 3)  # of five people none can be split
+    assert trees.best_split(cells, np.array([True, True, False, False, False])) == (-1, 0)
+
+
+def test_trees_learn_what_is_there_and_local_leaves_cut_attributes_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trees, "AGAIN", 100)
+    rng = np.random.default_rng(0)
+    values = rng.random((4000, 2))
+    classes = (values[:, 0] < 0.5) ^ (values[:, 1] < 0.3)
+    cells = (values * CELLS).astype(int)
+    tree = trees.grown(cells, classes)
+    assert (tree.predict(cells) == classes).mean() > 0.95
+    asked: list[list[int]] = []
+
+    def look(people: np.ndarray, uncut: list[int]) -> np.ndarray:
+        asked.append(uncut)
+        return cells[people][:, uncut]
+
+    again = trees.grown(cells, classes, look)
+    assert (again.predict(cells) == tree.predict(cells)).all()
+    assert asked and all(uncut == [1 - tree.attribute] for uncut in asked)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels = (0.25, 0.5, 1.0, 2.0)
+    sizes = replace(agrawal_srikant.SIZES["quick"], training=600, test=300, levels=levels)
+    monkeypatch.setitem(agrawal_srikant.SIZES, "quick", sizes)
+
+
+@pytest.mark.usefixtures("small")
+def test_the_document_has_verdicts_and_tables(tmp_path: Path) -> None:
+    code, said = call("agrawal-srikant", "--folder", str(tmp_path))
+    path = tmp_path / "agrawal-srikant.md"
+    assert code == 0 and str(path) in said.replace("\n", "")
+    text = path.read_text()
+    assert "| 6.8 | 6.581 | not confirmed |" in text and "| 3.92 | 3.92 | confirmed |" in text
+    assert "## Trees: accuracy on undistorted people" in text
+    table = pd.read_csv(tmp_path / "agrawal-srikant.csv")
+    assert len(table) == len(papers()["agrawal-srikant"].claims)
+    figures = dict(zip(table["claim"], table["ours"], strict=True))
+    # mu = 3.92: epsilon where Phi(-e / mu + mu / 2) - exp(e) Phi(-e / mu - mu / 2) is 1e-9
+    assert float(figures["A level of 100 % protects people"]) == pytest.approx(30.59, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["agrawal-srikant", "ratio"], r"experiment \('ratio'\) must be named in a command"),
+        (["agrawal-srikant", "nope"], r"experiment \('nope'\) must be one of ratio"),
+        (["agrawal-srikant", "--dataset", "adult"], "dataset .* must be left out"),
+        (["agrawal-srikant", "--no-run"], "no_run .* must be left out"),
+    ],
+)
+def test_refused(words: list[str], text: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=text):
+        call(*words, "--folder", str(tmp_path / "new"))
+    assert not (tmp_path / "new").exists()
