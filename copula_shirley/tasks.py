@@ -45,7 +45,7 @@ from copula_shirley.schema.frames import as_frame, like
 from copula_shirley.schema.left_out import LeftOut
 from copula_shirley.schema.schema import Schema, check_schema
 from copula_shirley.schema.schema_files import ENDINGS, LONGEST_LIST
-from copula_shirley.schema.standards import converted
+from copula_shirley.schema.standards import converted, imported
 from copula_shirley.schema.updating import updated
 
 verify = verify_file
@@ -223,6 +223,14 @@ def convert(
         with atomic_path(output) as partial:
             partial.write_text(found, encoding="utf-8")
     return found, notes
+
+
+def import_schema(
+    source: Path, *, known_from: str | None = None, resource: str | None = None
+) -> tuple[Schema, list[str]]:
+    """The schema of a file, one of ours or of a standard that ``convert`` reads; and notes."""
+    notes: list[str] = []
+    return imported(source, known_from, resource, notes.append), notes
 
 
 def plan(schema: Path | Schema, rows: int, generator: Generator) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,43 @@ def converted(
 
     ``data`` is the published table that is described: a path from the folder of the file, or a URL.
     """
-    try:
+    with _named(path):
         entry = _read(path)
-        if isinstance(entry, Mapping) and "columns" in entry:
+        if _is_ours(entry):
             return _written(Schema.read(path), to, data, path, told)
-        said = with_schemas(entry, lambda name: _read(path.parent / name))
-        return Schema.from_dict(from_descriptor(said, source, resource, told))
+        return _described(entry, path, source, resource, told)
+
+
+def imported(path: Path, source: str | None, resource: str | None, told: Told) -> Schema:
+    """The schema of a file: one of ours, or of a standard that is read."""
+    with _named(path):
+        entry = _read(path)
+        return (
+            Schema.read(path)
+            if _is_ours(entry)
+            else _described(entry, path, source, resource, told)
+        )
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in what is wrong with it."""
+    try:
+        yield
     except SchemaError as error:
         named = repr(str(path)) in str(error)
         raise SchemaError(str(error) if named else f"{str(path)!r}: {error}") from None
+
+
+def _is_ours(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and "columns" in entry
+
+
+def _described(
+    entry: Any, path: Path, source: str | None, resource: str | None, told: Told
+) -> Schema:
+    said = with_schemas(entry, lambda name: _read(path.parent / name))
+    return Schema.from_dict(from_descriptor(said, source, resource, told))
 
 
 def _read(path: Path) -> Any:

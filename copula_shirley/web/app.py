@@ -47,6 +47,7 @@ def page_app(desk: Desk, session: Session) -> Starlette:
         Route("/people", steps.set_people, **post),
         Route("/schema", steps.schema_table, **get),
         Route("/schema", steps.save_schema, **post),
+        Route("/import", steps.import_schema, **post),
         Route("/rules", steps.rules, **get),
         Route("/rules", steps.save_rules, **post),
         Route("/release", budget.release, **get),

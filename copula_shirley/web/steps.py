@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from starlette.datastructures import FormData, UploadFile
@@ -13,12 +13,12 @@ from starlette.responses import Response
 
 from copula_shirley import tasks
 from copula_shirley.errors import SchemaError, SettingError, ShirleyError
-from copula_shirley.files.strict_yaml import LARGEST_YAML
-from copula_shirley.rows.formats import check_format
+from copula_shirley.rows.formats import check_format, format_of
 from copula_shirley.rows.headers import header
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.places import line_of
 from copula_shirley.schema.schema import Schema
+from copula_shirley.web.imports import imported
 from copula_shirley.web.schema_form import (
     LEFT_OUT,
     SOURCES,
@@ -30,7 +30,16 @@ from copula_shirley.web.schema_form import (
     with_known_rules,
     with_people,
 )
-from copula_shirley.web.views import desk_of, in_thread, refused, shown, takes_form, to, work_of
+from copula_shirley.web.views import (
+    desk_of,
+    in_thread,
+    plain_name,
+    refused,
+    shown,
+    takes_form,
+    to,
+    work_of,
+)
 from copula_shirley.web.work import UPLOAD, Work
 
 #: A schema of which the curator knows the names of columns alone.
@@ -57,7 +66,7 @@ async def add_table(request: Request, form: FormData) -> Response:
             raise SettingError(f"{data.name!r} must have the columns {', '.join(again.names)}")
     except ShirleyError as error:
         if again is not None:
-            return refused(request, "people", error, work=again, step="table")
+            return refused(request, "people", error, **_about_people(again))
         shutil.rmtree(folder, ignore_errors=True)
         more: dict[str, Any] = {"desk": desk, "step": "table", "path": path}
         return refused(request, "start", error, **more)
@@ -76,9 +85,7 @@ def _chosen(path: str, upload: Any, folder: Path) -> tuple[Path, bool]:
         raise SettingError("name the table by its path, or choose a file: one of the two")
     if path:
         return Path(path).expanduser().absolute(), False
-    name = PurePath(str(upload.filename).replace("\\", "/")).name
-    if not name or name.startswith(".") or not name.isprintable() or len(name) > 200:
-        raise SettingError("the name of the file must be an ordinary one, such as table.csv")
+    name = plain_name(upload)
     check_format(name)
     place = folder / UPLOAD / name
     shutil.rmtree(place.parent, ignore_errors=True)
@@ -98,7 +105,12 @@ async def end(request: Request, _: FormData) -> Response:
 
 
 def people(request: Request) -> Response:
-    return shown(request, "people", work=work_of(request), step="table")
+    return shown(request, "people", **_about_people(work_of(request)))
+
+
+def _about_people(work: Work) -> dict[str, Any]:
+    kind = format_of(work.data)
+    return {"work": work, "step": "table", "labels": kind is not None and kind.codebook is not None}
 
 
 @takes_form
@@ -111,37 +123,29 @@ async def set_people(request: Request, form: FormData) -> Response:
         if person is not None and not (most.isascii() and most.isdigit()):
             raise SettingError(f"max_rows ({most!r}) must be a whole number, 1 or more")
         max_rows = int(most) if person is not None else 1
-        upload = form.get("schema")
-        described = upload if isinstance(upload, UploadFile) and upload.filename else None
-        found, notes = await in_thread(_begun, work, str(form.get("how")), described, person)
+        found, notes = await in_thread(_begun, work, form, person)
         if person is not None or found.person is None or form.get("how") != "file":
             found = with_people(found, person, max_rows)
     except ShirleyError as error:
-        return refused(request, "people", error, work=work, step="table")
-    work.schema, work.notes = found, notes
+        return refused(request, "people", error, **_about_people(work))
+    files = form.get("how") == "file"
+    work.schema, work.notes, work.imported = found, [] if files else notes, notes if files else []
     work.person, work.max_rows = found.person, found.max_rows
     return to(f"/t/{work.id}/schema")
 
 
-def _begun(
-    work: Work, how: str, described: UploadFile | None, person: str | None
-) -> tuple[Schema, list[str]]:
+def _begun(work: Work, form: FormData, person: str | None) -> tuple[Schema, list[str]]:
     """The first schema: drafted from the rows, read from a file, or the names alone."""
+    how = str(form.get("how"))
     if how == "file":
-        if described is None:
-            raise SettingError("choose the schema file (YAML), or another way to begin")
-        raw = described.file.read(LARGEST_YAML + 1)
-        try:
-            return _parsed(raw.decode("utf-8")), []
-        except UnicodeDecodeError:
-            raise SchemaError("the schema file must be YAML in UTF-8") from None
+        return imported(form, work.folder, None, work.names, person)
     if how == "names":
         names = [name for name in work.names if name != person]
         return replace(Schema.of_kinds(dict.fromkeys(names, PLAIN_KIND)), file=work.file), []
     if how != "draft":
         raise SettingError("say where the schema shall come from")
-    place = work.folder / "draft.yaml"
-    _, notes = tasks.draft(work.data, place, person=person, force=True)
+    place, labels = work.folder / "draft.yaml", bool(form.get("declare_labels"))
+    _, notes = tasks.draft(work.data, place, person=person, force=True, declare_labels=labels)
     return Schema.read(place), notes
 
 
@@ -160,6 +164,7 @@ def _parsed(text: str) -> Schema:
 
 def _about_schema(work: Work, **more: Any) -> dict[str, Any]:
     own = {"kinds": KINDS, "left_out": LEFT_OUT, "sources": SOURCES, "known_from": ""}
+    own["importing"] = False
     return {**own, "work": work, "step": "schema", **more}
 
 
@@ -191,6 +196,23 @@ async def save_schema(request: Request, form: FormData) -> Response:
     if which:
         return to(f"/t/{work.id}/schema" + (f"#c{which}" if which.isdigit() else ""))
     return to(f"/t/{work.id}/rules" if form.get("then") == "rules" else f"/t/{work.id}/schema")
+
+
+@takes_form
+async def import_schema(request: Request, form: FormData) -> Response:
+    """Take what a schema file or a codebook says of the columns; the others stay as they are."""
+    work = work_of(request)
+    if work.schema is None:
+        return to(f"/t/{work.id}/people")
+    try:
+        own = (form, work.folder, work.schema, work.names, work.person)
+        found, notes = await in_thread(imported, *own)
+    except ShirleyError as error:
+        rows = rows_of(work.schema, work.names)
+        return refused(request, "schema", error, **_about_schema(work, rows=rows, importing=True))
+    work.schema, work.imported = found, notes
+    work.person, work.max_rows = found.person, found.max_rows
+    return to(f"/t/{work.id}/schema")
 
 
 # -- rules, ids and all the rest, as YAML ----------------------------------------------

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from copula_shirley.errors import SettingError
 from copula_shirley.web.guard import Session, same
 from copula_shirley.web.process import Run
 from copula_shirley.web.work import Desk, Work
@@ -21,6 +22,8 @@ from copula_shirley.web.work import Desk, Work
 HERE = Path(__file__).parent
 #: Fields of one form: a schema of a thousand columns has some 8,000.
 MOST_FIELDS = 50_000
+#: A schema and the lists that it names.
+MOST_FILES = 500
 STEPS = ("table", "schema", "rules", "release")
 in_thread = run_in_threadpool
 Handler = Callable[[Request, FormData], Awaitable[Response]]
@@ -63,7 +66,9 @@ def takes_form(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
 
     async def handled(request: Request) -> Response:
         session: Session = request.app.state.session
-        async with request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=2**24) as form:
+        async with request.form(
+            max_files=MOST_FILES, max_fields=MOST_FIELDS, max_part_size=2**24
+        ) as form:
             if not same(str(form.get("form_token", "")), session.form):
                 raise HTTPException(403, "This form is of another run of the page; open it again.")
             answer = await handler(request, form)
@@ -93,3 +98,11 @@ def run_of(request: Request) -> tuple[Work, Run]:
     if not 1 <= number <= len(work.runs):
         raise HTTPException(404, "There is no such run.")
     return work, work.runs[number - 1]
+
+
+def plain_name(upload: UploadFile) -> str:
+    """The last part of the name of an uploaded file, under which it is kept."""
+    name = PurePath(str(upload.filename).replace("\\", "/")).name
+    if not name or name.startswith(".") or not name.isprintable() or len(name.encode()) > 200:
+        raise SettingError("the name of the file must be an ordinary one, such as table.csv")
+    return name

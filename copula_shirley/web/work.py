@@ -43,6 +43,7 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
     person: str | None
     max_rows: int
     notes: list[str]
+    imported: list[str]
     settings: Settings
     ledger: str | None
     key: str
@@ -63,6 +64,8 @@ class Work:
     schema: Schema | None = None
     #: What the draft said of the rows.
     notes: list[str] = field(default_factory=list)
+    #: What an imported file says that a schema does not keep.
+    imported: list[str] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings)
     ledger: Path | None = None
     runs: list[Run] = field(default_factory=list)

@@ -61,7 +61,7 @@ class Page:
         """Lead a table with a declared schema to its budget; the path of the table."""
         self.post("/tables", path=str(table))
         path = f"/t/{self.work().id}"
-        described = {"schema": ("schema.yaml", schema.to_yaml())}
+        described = {"import_files": ("schema.yaml", schema.to_yaml())}
         self.post(f"{path}/people", files=described, how="file", person="", max_rows="1")
         ledger = str(table.with_name("ledger.json"))
         self.post(f"{path}/ledger", ledger=ledger, cap_epsilon="3", cap_delta="1e-8")

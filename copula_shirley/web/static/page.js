@@ -54,3 +54,7 @@ for (const row of document.querySelectorAll("[data-column]")) {
   kind.addEventListener("change", show);
   show();
 }
+// What is filled in beside a choice makes it.
+for (const part of document.querySelectorAll("[data-chooses]")) {
+  part.addEventListener("input", () => { document.getElementById(part.dataset.chooses).checked = true; });
+}
