@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -27,12 +29,23 @@ from copula_shirley.rows.rows import (
     counted_in,
     tallied_in,
 )
+from copula_shirley.rows.scratch import kept_in, rows_in
+from copula_shirley.schema.schema import Schema
 
 T = TypeVar("T")
 #: Told the number of a piece and its frames, which are read when they are asked for.
 Work = Callable[[int, Iterable[pd.DataFrame]], T]
-#: A public map of each row by itself: a frame of the table as rows that can be counted.
-View = Callable[[pd.DataFrame], MemoryRows]
+
+
+class View(Protocol):
+    """A public map of each row by itself: a frame of the table as rows that can be counted."""
+
+    @property
+    def schema(self) -> Schema:
+        """Of the rows that it shows."""
+        ...
+
+    def __call__(self, frame: pd.DataFrame) -> MemoryRows: ...
 
 
 class Piece(Protocol):
@@ -45,6 +58,10 @@ class Piece(Protocol):
 
 class Source(Protocol):
     """Where rows are: in pieces that can be read again and again."""
+
+    #: Whether workers are on this machine, so that pieces can be kept as numbers in a private
+    #: folder when they were read and checked once.
+    may_keep: bool
 
     @property
     def names(self) -> Sequence[str]:
@@ -60,12 +77,19 @@ class Source(Protocol):
 
 
 class PiecedRows:
-    """The rows of a source as a view shows them; see ``copula_shirley.rows.rows.Rows``."""
+    """The rows of a source as a view shows them; see ``copula_shirley.rows.rows.Rows``.
 
-    def __init__(self, source: Source, view: View, size: int) -> None:
-        self.source, self.view, self._size = source, view, size
+    In a ``folder`` they are kept as numbers, so that later passes neither read nor check them.
+    """
+
+    def __init__(self, source: Source, view: View, size: int, folder: Path | None = None) -> None:
+        self.source, self.view, self.folder, self._size = source, view, folder, size
         #: How often all pieces were read.
         self.passes = 0
+
+    @property
+    def schema(self) -> Schema:
+        return self.view.schema
 
     def __len__(self) -> int:
         return self._size
@@ -73,7 +97,8 @@ class PiecedRows:
     def count(self, cell_maps: Sequence[CellMap]) -> list[Integers]:
         self.passes += 1
         totals = [np.zeros(one.shape, dtype=np.int64) for one in cell_maps]
-        for found in once_each(self.source, Counting(self.view, tuple(cell_maps))):
+        work = Counting(self.view, self.folder, tuple(cell_maps))
+        for found in once_each(self.source, work):
             for total, counts in zip(totals, found, strict=True):
                 np.add(total, counts, out=total)
         if any(total.sum() != len(self) for total in totals):
@@ -94,10 +119,12 @@ class Counting:
     """The work of a pass that counts."""
 
     view: View
+    folder: Path | None
     cell_maps: Sequence[CellMap]
 
     def __call__(self, number: int, frames: Iterable[pd.DataFrame]) -> list[Integers]:
-        return counted_in(_chunks(self.view, frames), self.cell_maps)
+        rows = rows_shown(self.view, number, frames, self.folder)
+        return counted_in(chunks_of(rows), self.cell_maps)
 
 
 @dataclass(frozen=True)
@@ -108,13 +135,22 @@ class Tallying:
     label_maps: Sequence[LabelMap]
 
     def __call__(self, number: int, frames: Iterable[pd.DataFrame]) -> list[Tally]:
-        return tallied_in(_chunks(self.view, frames), self.label_maps)
+        return tallied_in(chunks_of(rows_shown(self.view, number, frames)), self.label_maps)
 
 
-def _chunks(view: View, frames: Iterable[pd.DataFrame]) -> Iterator[Chunk]:
-    for frame in frames:
-        if len(frame):
-            yield from view(frame).chunks
+def rows_shown(
+    view: View, number: int, frames: Iterable[pd.DataFrame], folder: Path | None = None
+) -> Iterator[MemoryRows]:
+    """The rows of a piece; from the folder if they are kept there, else they are put there."""
+    found = (view(frame) for frame in frames if len(frame))
+    if folder is None or not folder.exists():
+        return found
+    path = folder / str(number)
+    return rows_in(path, view.schema) if path.exists() else kept_in(path, found, view.schema)
+
+
+def chunks_of(rows: Iterable[MemoryRows]) -> Iterator[Chunk]:
+    return chain.from_iterable(one.chunks for one in rows)
 
 
 def once_each(source: Source, work: Work[T]) -> Iterator[T]:

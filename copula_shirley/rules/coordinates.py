@@ -12,7 +12,7 @@ Privacy: ``entered`` is a fixed public map of each row by itself, so neighbours 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
@@ -121,26 +121,37 @@ class Coordinates:
         return [(check, check.broken(values)) for check in (*self.checks, *self.constants)]
 
     def enforced(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table, of which all rows keep all rules or are repaired when they enter.
+        """The table, of which all rows keep all rules or are repaired when they enter."""
+        kept, wrong = self.kept_rows(table)
+        self.check_kept(wrong, len(kept))
+        return kept
 
-        Depends on each row, or each person, by itself. The error names rules, never rows or how
-        many they are.
+    def kept_rows(self, table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+        """The rows of a validated table that a model may learn from, and the rules that break.
+
+        Depends on each row, or each person, by itself.
         """
         if not (self.checks or self.constants) or self.schema.on_broken == "repair":
-            return table
+            return table, []
         found = self.broken(table)
         wrong = [str(check.rule) for check, broken in found if broken.any()]
-        if not wrong:
-            return table
-        if self.schema.on_broken == "refuse":
+        if wrong and self.schema.on_broken == "drop":
+            table = table[~np.any([broken for _, broken in found], axis=0)]
+        return table, wrong
+
+    def check_kept(self, wrong: Collection[str], left: int) -> None:
+        """Refuse a table with broken rules, or of which no row is left.
+
+        The error names rules, never rows or how many they are.
+        """
+        if wrong and self.schema.on_broken == "refuse":
+            rules = [str(check.rule) for check in (*self.checks, *self.constants)]
             raise SchemaError(
-                f"the table breaks {listed(wrong)}; 'shirley check' shows where, or choose "
-                "on_broken: repair or drop in the schema"
+                f"the table breaks {listed([rule for rule in rules if rule in wrong])}; 'shirley "
+                "check' shows where, or choose on_broken: repair or drop in the schema"
             )
-        table = table[~np.any([broken for _, broken in found], axis=0)]
-        if len(table) == 0:
+        if wrong and left == 0:
             raise SchemaError("no row of the table keeps all rules; at least one must")
-        return table
 
     def entered(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table in the coordinates of the model."""

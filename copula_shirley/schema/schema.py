@@ -302,9 +302,9 @@ class Schema:
         kept: pd.DataFrame = table.drop(columns=[*self.unread], errors="ignore")
         return kept
 
-    def synthetic_names(self, table: pd.DataFrame) -> list[str]:
-        """Names of the columns of a synthetic table, in the order of this one."""
-        kept = [str(name) for name in table.columns if name in {*self.names, *self.replaced}]
+    def synthetic_names(self, columns: Iterable[Any]) -> list[str]:
+        """Names of the columns of a synthetic table, in the order of those of a table."""
+        kept = [str(name) for name in columns if name in {*self.names, *self.replaced}]
         return [*kept, *(name for name in self.replaced if name not in kept)]
 
     def people(self, table: pd.DataFrame) -> np.ndarray[Any, Any]:

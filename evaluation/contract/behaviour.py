@@ -38,7 +38,7 @@ def fit_changes_nothing(subject: Subject) -> None:
 def schema_kept(subject: Subject) -> None:
     """Samples have the columns, order, kinds and domain of the schema; made-up people, or none."""
     schema = subject.case.schema
-    wanted = schema.synthetic_names(subject.case.table)
+    wanted = schema.synthetic_names(subject.case.table.columns)
     drawn = subject.sample(subject.fitted())
     if [str(name) for name in drawn.columns] != wanted:
         raise Broken(f"columns are {list(drawn.columns)}, they should be {wanted}")

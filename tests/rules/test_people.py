@@ -80,7 +80,7 @@ columns:
         assert Schema.from_yaml(schema.to_yaml()) == schema
     assert (SMALL.constants, named.constants) == (("sex", "born"), ("sex",))
     assert named.once == {"who", "name"} and list(SMALL.replaced) == ["who"]
-    assert SMALL.synthetic_names(small()) == ["who", "sex", "born", "year", "age"]
+    assert SMALL.synthetic_names(small().columns) == ["who", "sex", "born", "year", "age"]
 
 
 @pytest.mark.parametrize(
