@@ -11,6 +11,7 @@ import pandas as pd
 from copula_shirley.fitted import Progress, RandomState
 from copula_shirley.generator import Generator
 from copula_shirley.privacy.ledger import Ledger, Reason
+from copula_shirley.rows.admitted import Held
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Column, OnUnknown, Schema
@@ -70,9 +71,7 @@ class Uniform(_Reference):
     ) -> None:
         self._grid = Grid(rows.schema)
 
-    def _learn_functions(
-        self, table: pd.DataFrame, ledger: Ledger, rng: np.random.Generator
-    ) -> None:
+    def _learn_functions(self, held: Held, ledger: Ledger, rng: np.random.Generator) -> None:
         """Nothing is learned: every combination has the default, or the first value."""
 
     def _dtype_to_keep(self, column: Column, series: pd.Series) -> str:

@@ -42,8 +42,12 @@ from copula_shirley.outlook import ABOUT_ROWS, Outlook
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
+from copula_shirley.rows.admitted import Admission, Admitted, AdmittedPieces, Held
+from copula_shirley.rows.engines import held_table
 from copula_shirley.rows.made_up import check_made_up
 from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rows.pieces import Source
+from copula_shirley.rows.rows import CellMap, Rows
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.rules.functions import STAGE as FUNCTIONS
 from copula_shirley.schema.frames import as_frame
@@ -71,24 +75,33 @@ class Rebuilt:
 
 
 @dataclass(frozen=True, eq=False)
-class Admitted:
-    """A validated copy of a table, the schema that it fits, and what was done with other values.
+class Entered:
+    """A view of rows in the coordinates of a model."""
 
-    Nobody gets hold of the copy: in a changed one a person could have more than ``max_rows`` rows.
-    """
+    coordinates: Coordinates
 
-    _table: pd.DataFrame
+    @property
+    def schema(self) -> Schema:
+        return self.coordinates.modelled
+
+    def __call__(self, frame: pd.DataFrame) -> MemoryRows:
+        return MemoryRows.of(self.coordinates.entered(frame), self.schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Entered) and self.coordinates.enters_as(other.coordinates)
+
+    def __hash__(self) -> int:
+        return hash(self.schema.names)
+
+
+@dataclass(frozen=True)
+class Unruled:
+    """A view of some of the columns of a table as they stand there."""
+
     schema: Schema
-    on_unknown: Any
 
-    @property
-    def table(self) -> pd.DataFrame:
-        return self._table.copy()
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are, which may be private."""
-        return len(self._table)
+    def __call__(self, frame: pd.DataFrame) -> MemoryRows:
+        return MemoryRows.of(frame, self.schema)
 
 
 class Generator(Fitted):
@@ -102,6 +115,8 @@ class Generator(Fitted):
     uses_rows: ClassVar[bool] = True
     #: Whether a fit has a budget of which learned functions can have a share.
     learns_functions: ClassVar[bool] = True
+    #: Whether a fit does nothing with rows but to count them, and can learn from pieces of a table.
+    counts_pieces: ClassVar[bool] = False
     #: Who answers questions about the rows; audits put one in its place that also takes notes.
     curator_class: type[Curator] = Curator
     #: Set by subclasses in ``__init__``.
@@ -125,9 +140,7 @@ class Generator(Fitted):
         """A fresh ledger with the budget and the claim of these settings."""
 
     @abstractmethod
-    def _fit(
-        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
-    ) -> None:
+    def _fit(self, rows: Any, ledger: Ledger, rng: np.random.Generator, progress: Progress) -> None:
         """Learn from the rows; every use of them goes into the ledger."""
 
     @abstractmethod
@@ -145,14 +158,17 @@ class Generator(Fitted):
         return Schema.draft(table)
 
     def _enter(
-        self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
-    ) -> tuple[pd.DataFrame, Schema, Ledger]:
-        """A validated table on its domain, the domain, and the ledger of this fit."""
-        return table, schema, self.open_ledger(schema)
+        self, held: Held, coordinates: Coordinates, rng: np.random.Generator
+    ) -> tuple[Rows, Schema, Ledger]:
+        """The rows of a table on its domain, the domain, and the ledger of this fit."""
+        rows = held.seen(Entered(coordinates), lasting=True)
+        return rows, coordinates.modelled, self.open_ledger(coordinates.modelled)
 
-    def _curator_of_functions(
-        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator
-    ) -> Curator:
+    def _asked_first(self, coordinates: Coordinates) -> Sequence[CellMap]:
+        """What a fit asks whatever is answered: counted in the pass that checks pieces."""
+        return ()
+
+    def _curator_of_functions(self, rows: Any, ledger: Ledger, rng: np.random.Generator) -> Curator:
         """Who answers what is asked about functions that a schema leaves to be learned."""
         source = None if ledger.budget is None else self.noise_source(rng.spawn(1)[0])
         return self.curator_class(rows, ledger, source)
@@ -295,7 +311,7 @@ class Generator(Fitted):
 
     def fit(
         self,
-        table: pd.DataFrame | Admitted,
+        table: pd.DataFrame | Admitted | AdmittedPieces | Source | str | Path,
         schema: Schema | None = None,
         *,
         progress: Progress | None = None,
@@ -306,7 +322,9 @@ class Generator(Fitted):
         ----------
         table : DataFrame
             Or a table of polars, duckdb or pyarrow (whatever gives an Arrow stream), or what
-            ``admit`` gave, which is not validated again.
+            ``admit`` gave, which is not validated again; or the path of a file. PrivateVine also
+            takes a folder, a pattern such as ``"parts/*.parquet"`` or a large file, which it reads
+            in pieces (docs/scale.md).
         schema : Schema, optional
             The public domain. Without it one is drafted from the table, which the ledger records
             as an unprotected use of the rows: nothing is proved, and a ``PrivacyWarning`` says so.
@@ -323,28 +341,35 @@ class Generator(Fitted):
         finally:
             self._busy = False
 
-    def _fitted(
-        self, given: pd.DataFrame | Admitted, schema: Schema | None, report: Progress
-    ) -> Self:
+    def _fitted(self, given: Any, schema: Schema | None, report: Progress) -> Self:
         report("validate", 0.0)
         fit_rng, sampling = generator_of(self.random_state).spawn(2)
         if schema is not None:  # before the table is touched
             check_schema(schema)
             self.check_settings(schema)
-        whole = given._table if isinstance(given, Admitted) else as_frame(given)
         if schema is None:
             warnings.warn(self.unproved(None)[-1], PrivacyWarning, stacklevel=3)
+            whole = given.given if isinstance(given, Admitted) else as_frame(given)
             schema = self._drafted(whole)
             self.check_settings(schema)
-        fits = (schema, self.on_unknown)  # validated for such a fit before
-        if not isinstance(given, Admitted) or (given.schema, given.on_unknown) != fits:
-            given = self.admit(whole, schema)
-        if poor := self.outlook(schema, given.rows).words:
-            warnings.warn(f"{' '.join(poor)} {ABOUT_ROWS}", PoorTableWarning, stacklevel=3)
-        table, coordinates = schema.without_left_out(given._table), self.coordinates(schema)
-        rows, modelled, ledger = self._enter(
-            coordinates.entered(table), coordinates.modelled, fit_rng
-        )
+        held = self._held(given, schema)
+        try:
+            return self._learnt(held, fit_rng, sampling, report)
+        finally:
+            held.close()
+
+    def _learnt(
+        self,
+        held: Held,
+        fit_rng: np.random.Generator,
+        sampling: np.random.Generator,
+        report: Progress,
+    ) -> Self:
+        schema = held.schema
+        if poor := self.outlook(schema, held.rows).words:
+            warnings.warn(f"{' '.join(poor)} {ABOUT_ROWS}", PoorTableWarning, stacklevel=4)
+        coordinates = self.coordinates(schema)
+        rows, modelled, ledger = self._enter(held, coordinates, fit_rng)
         if modelled is not coordinates.modelled:
             coordinates = self.coordinates(coordinates.with_measured(modelled))
         schema = coordinates.schema
@@ -354,41 +379,61 @@ class Generator(Fitted):
         self._card = None
         self._sampling_rng = sampling
         self.coordinates_ = coordinates
-        self._learn_functions(table, ledger, fit_rng)
-        self._fit(MemoryRows.of(rows, modelled), ledger, fit_rng, report)
+        self._learn_functions(held, ledger, fit_rng)
+        self._fit(rows, ledger, fit_rng, report)
         self.settings_ = settings
         self.schema_, self.n_rows_ = modelled, self._size_to_keep(len(rows))
-        self.columns_ = schema.synthetic_names(whole)
-        stored = {c.name: rows[c.name] if c.name in rows else table[c.name] for c in schema}
+        self.columns_ = schema.synthetic_names(held.names)
+        stored = held.first_row(coordinates)
         self.dtypes_ = {c.name: self._dtype_to_keep(c, stored[c.name]) for c in schema}
         self.ledger_ = ledger
         report("done", 1.0)
         return self
 
-    def _learn_functions(
-        self, table: pd.DataFrame, ledger: Ledger, rng: np.random.Generator
-    ) -> None:
+    def _held(self, given: Any, schema: Schema) -> Held:
+        """A table that was validated for such a fit, or is now."""
+        if isinstance(given, str | Path):
+            given = held_table(given, schema, counts_pieces=self.counts_pieces)
+        if not isinstance(given, Admitted | AdmittedPieces):
+            return self.admit(given, schema)
+        same = (given.schema, given.on_unknown) == (schema, self.on_unknown)
+        return given if same else self.admit(given.given, schema)
+
+    def _learn_functions(self, held: Held, ledger: Ledger, rng: np.random.Generator) -> None:
         """Learn what columns follow from others, as rules of the schema leave it to a fit."""
         coordinates = self.coordinates_
         names = {name for check in coordinates.learned for name in check.names}
         if not names:
             return
         columns = tuple(column for column in coordinates.schema if column.name in names)
-        rows = MemoryRows.of(table, replace(coordinates.schema, columns=columns, rules=()))
+        rows = held.seen(Unruled(replace(coordinates.schema, columns=columns, rules=())))
         curator = self._curator_of_functions(rows, ledger, rng)
         run(learn_functions(coordinates, curator.calibration), curator)
 
-    def admit(self, table: pd.DataFrame, schema: Schema, *, show_values: bool = False) -> Admitted:
+    def admit(
+        self, table: pd.DataFrame | Source, schema: Schema, *, show_values: bool = False
+    ) -> Admitted | AdmittedPieces:
         """The table on the declared part of its domain, or one error before anything is spent.
 
         ``fit`` takes it in place of the table. It is a copy: what becomes of the caller's table
-        changes nothing.
+        changes nothing. Pieces of a table are read once, and refused if they change later.
         """
-        bought, how = self._to_buy(schema), self.on_unknown
-        names = [name for name in schema.names if name not in bought]
-        found = schema.validate(table, on_unknown=how, show_values=show_values, names=names)
-        found = self.coordinates(schema).enforced(found)
-        return Admitted(found.copy() if found is table else found, schema, how)
+        bought, how, coordinates = self._to_buy(schema), self.on_unknown, self.coordinates(schema)
+        names = tuple(name for name in schema.names if name not in bought)
+        admission = Admission(schema, coordinates, how, show_values, names)
+        table = as_frame(table)
+        if not isinstance(table, Source):
+            found = admission.whole(table)
+            return Admitted(found.copy() if found is table else found, schema, how)
+        if not self.counts_pieces:
+            raise SettingError(
+                f"model ({self.name!r}) learns from a table in memory alone: read it with "
+                "read_table(path, schema) (--engine memory), or take 'private-vine'"
+            )
+        first = None if bought else Entered(coordinates)
+        return AdmittedPieces(
+            table, admission, first, () if bought else self._asked_first(coordinates)
+        )
 
     def _state_domain(self, ledger: Ledger, schema: Schema) -> None:
         """Tell the ledger where the domain comes from, and record what was drafted from rows."""

@@ -18,7 +18,9 @@ the L1 norm and s2 in L2.
 
 Discrete Gaussian noise of parameter sigma costs rho = L2^2 / (2 sigma^2) in zCDP, and a little more
 in GDP (``copula_shirley.privacy.gdp``); discrete Laplace noise of scale b costs epsilon = L1 / b.
-Each query is charged before rows are looked at.
+Each query is charged before its counts are looked at. An engine that reads rows in passes may have
+counted them in an earlier one, where what was asked until then told that they would be asked for
+(``Tables.ahead``); until the charge they stay inside the engine, and nobody sees them.
 """
 
 from __future__ import annotations
@@ -83,7 +85,7 @@ class Curator:
         exact: Iterable[Integers]
         match query:
             case Tables(cell_maps=maps):
-                exact = self._rows.count(maps)
+                exact = self._rows.count(maps, query.ahead)
                 scale = known.scale(share, len(maps))
             case Numbers(cell_maps=[statistic]):
                 exact = [statistic.numbers(self._rows)]

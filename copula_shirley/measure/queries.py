@@ -53,9 +53,15 @@ class Query:
 
 @dataclass(frozen=True)
 class Tables(Query):
-    """Counts of several tables."""
+    """Counts of several tables.
+
+    Later queries will ask about those ``ahead``, or about sums of them, which is public by now: who
+    reads the rows anew in each pass can count all of them in one. Nothing is charged for these, and
+    nobody sees their counts, before a query asks.
+    """
 
     cell_maps: Sequence[CellMap]
+    ahead: Sequence[CellMap] = field(default=(), kw_only=True, compare=False)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import Discovery, Queries, Tables
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import CellMap, Chunk
+from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.draft import kind_of
@@ -69,6 +70,34 @@ def raw_rows(table: pd.DataFrame, stored: Mapping[str, str], schema: Schema) -> 
             numbers[name] = domain.measure(table[name]).clip(-most, most)
     missing = {name: absent(table[name]) for name in stored}
     return MemoryRows(schema, numbers, codes={}, labels=labels, missing=missing)
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A view of rows on no domain yet; see ``raw_rows``."""
+
+    coordinates: Coordinates
+    stored: Mapping[str, str]
+
+    @property
+    def schema(self) -> Schema:
+        return self.coordinates.modelled
+
+    def __call__(self, frame: pd.DataFrame) -> MemoryRows:
+        return raw_rows(self.coordinates.entered(frame), self.stored, self.schema)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A view of rows inside a domain that was measured."""
+
+    raw: Raw
+    schema: Schema
+
+    def __call__(self, frame: pd.DataFrame) -> MemoryRows:
+        columns = {name: self.schema[name] for name in self.raw.stored}
+        table = self.raw.coordinates.entered(frame)
+        return MemoryRows.of(brought_in(table, self.raw(frame), columns), self.schema)
 
 
 # -- cell maps: public functions of a row ----------------------------------------

@@ -8,7 +8,7 @@ numbers. docs/private_vine.md has the algorithm and the proof.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -37,18 +37,19 @@ from copula_shirley.private_vine.allocation import SHARES
 from copula_shirley.private_vine.domain import (
     DELTA_SHARE,
     SHARE,
-    brought_in,
+    Inside,
+    Raw,
     learn_domain,
-    raw_rows,
     undeclared,
 )
 from copula_shirley.private_vine.model import FittedVine
 from copula_shirley.private_vine.outlook import outlook_of
 from copula_shirley.private_vine.plan import Plan, plan_of
 from copula_shirley.private_vine.preview import Preview, preview_of
-from copula_shirley.private_vine.stages import REVISION, Problem, learn
+from copula_shirley.private_vine.stages import REVISION, Problem, first_tables, learn
 from copula_shirley.private_vine.vine import Edge
-from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rows.admitted import Held
+from copula_shirley.rows.rows import CellMap, Rows
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import FloatArray
@@ -117,6 +118,7 @@ class PrivateVine(Generator):
 
     name: ClassVar[str] = "private-vine"
     exact_noise: ClassVar[bool] = True
+    counts_pieces: ClassVar[bool] = True
     RENAMED: ClassVar[Mapping[str, str]] = {"tilt": "reweight"}
     RENAMED_VALUES: ClassVar[Mapping[tuple[str, Any], Any]] = {("domain", "private"): "measured"}
 
@@ -198,24 +200,30 @@ class PrivateVine(Generator):
             for name in self._to_buy(schema)
         }
 
+    def _asked_first(self, coordinates: Coordinates) -> Sequence[CellMap]:
+        return first_tables(self.problem(coordinates, pool_seed=0))
+
     def _enter(
-        self, table: pd.DataFrame, schema: Schema, rng: np.random.Generator
-    ) -> tuple[pd.DataFrame, Schema, Ledger]:
-        """The table on its domain, which is measured where it was not declared."""
-        stored = self._storages(schema)
-        table, schema, ledger = super()._enter(table, schema, rng)
+        self, held: Held, coordinates: Coordinates, rng: np.random.Generator
+    ) -> tuple[Rows, Schema, Ledger]:
+        """The rows on their domain, which is measured where it was not declared."""
+        stored, rows = self._storages(schema := coordinates.modelled), None
+        if stored:
+            ledger = self.open_ledger(schema)
+        else:
+            rows, schema, ledger = super()._enter(held, coordinates, rng)
         # nothing was refused: only now what an earlier fit left may go
         self._forget()
         seeded = rng.spawn(1)[0] if self.random_state is not None else rng
         self._source = None if self.epsilon is None else self.noise_source(seeded)
         self._written, self._stored = Transcript(), stored
-        if not stored:
-            return table, schema, ledger
-        raw, noise = raw_rows(table, stored, schema), self._noise(schema)
-        curator = self.curator_class(raw, ledger, self._source, noise, self._written)
+        if rows is not None:
+            return rows, schema, ledger
+        raw, noise = Raw(coordinates, stored), self._noise(schema)
+        curator = self.curator_class(held.seen(raw), ledger, self._source, noise, self._written)
         columns = run(learn_domain(stored, self.target, noise), curator)
         schema = _with_columns(schema, columns)
-        return brought_in(table, raw, {name: schema[name] for name in columns}), schema, ledger
+        return held.seen(Inside(raw, schema), lasting=True), schema, ledger
 
     def _budget(self) -> Budget | None:
         return None if self.epsilon is None else Budget(float(self.epsilon), float(self.delta))
@@ -250,15 +258,11 @@ class PrivateVine(Generator):
             rejecting=coordinates.rejecting(),
         )
 
-    def _curator_of_functions(
-        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator
-    ) -> Curator:
+    def _curator_of_functions(self, rows: Any, ledger: Ledger, rng: np.random.Generator) -> Curator:
         noise = self._noise(rows.schema)
         return self.curator_class(rows, ledger, self._source, noise, self._written)
 
-    def _fit(
-        self, rows: MemoryRows, ledger: Ledger, rng: np.random.Generator, progress: Progress
-    ) -> None:
+    def _fit(self, rows: Any, ledger: Ledger, rng: np.random.Generator, progress: Progress) -> None:
         noise = self._noise(rows.schema)
         curator = self.curator_class(rows, ledger, self._source, noise, self._written)
         self._pool_seed = int(rng.integers(2**63))

@@ -90,6 +90,10 @@ class Intervals:
         points = np.rint(numbers / step) if step else numbers
         return np.clip(np.searchsorted(self.low, points, side="right") - 1, 0, None)
 
+    def has_ends_of(self, other: Intervals) -> bool:
+        """Whether these are the same intervals."""
+        return np.array_equal(self.low, other.low) and np.array_equal(self.high, other.high)
+
     def cut(
         self, rows: FloatArray, sigma: float, big: float, most_cells: int = LARGEST_DOMAIN
     ) -> tuple[Intervals, Places] | None:

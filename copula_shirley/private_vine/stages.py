@@ -72,6 +72,8 @@ BATCHES, BATCH_SWEEPS = 4, 3
 #: Coarse tables that are looked at again, those that the vine misses most; and columns whose
 #: triples are candidates.
 MOST_COARSE_TABLES, TRIPLE_COLUMNS = 300, 32
+#: Cells of tables that are counted before it is known which of them will be asked for (64 MB).
+MOST_AHEAD = 2**23
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,11 @@ class Problem:
     pool_seed: int
     #: Rules that drawn rows must keep; None without any.
     rejecting: Coordinates | None = None
+
+
+def first_tables(problem: Problem) -> list[CellMap]:
+    """What is asked whatever is answered: the first cells of each column."""
+    return _Learner(problem).first_maps()
 
 
 def learn(problem: Problem, progress: Callable[[str, float], None]) -> Queries[FittedVine]:
@@ -126,10 +133,10 @@ class _Learner:
     # -- asking ----------------------------------------------------------------------
 
     def _tables(
-        self, stage: str, maps: Sequence[CellMap], share: float
+        self, stage: str, maps: Sequence[CellMap], share: float, ahead: Sequence[CellMap] = ()
     ) -> Queries[tuple[list[FloatArray], float]]:
         self.left -= share
-        answer = yield Tables(stage, maps, share * self.problem.share)
+        answer = yield Tables(stage, maps, share * self.problem.share, ahead=ahead)
         return [table.astype(float) for table in answer.values], answer.sigma
 
     def _sigma(self, share: float, count: int) -> float:
@@ -159,7 +166,8 @@ class _Learner:
 
     def count_rows(self) -> Queries[None]:
         """A noisy number of rows, on which shares and resolution depend."""
-        noisy, self.total_sigma = yield from self._tables("size", [AllRows()], SHARES.size)
+        ahead = self.first_maps()
+        noisy, self.total_sigma = yield from self._tables("size", [AllRows()], SHARES.size, ahead)
         self.model.total = max(float(noisy[0].sum()), LEAST_ROWS)
         sizes = self.model.grid.sizes
         self.plan = allocation(
@@ -177,8 +185,7 @@ class _Learner:
         model.kappa = self.plan.kappa
         wide = [j for j, own in model.intervals.items() if own.values.max() > 1]
         share, parts, late = self.plan.histograms(len(wide) / len(self.columns))
-        sizes = [len(model.intervals.get(j, ())) or c.size for j, c in enumerate(self.columns)]
-        maps = [GroupMap((self._axis(j, np.arange(size)),)) for j, size in enumerate(sizes)]
+        maps = self.first_maps()
         noisy, sigma = yield from self._tables("margins", maps, share)
         self._settle_total(noisy, sigma)
         cells = sum(len(table) for table in noisy)
@@ -191,6 +198,12 @@ class _Learner:
         yield from self._measure_groups("margins of groups", late)
         if self.plan.classes == self.plan.first_tree == 0:  # nothing else will be asked
             yield from self._spend_rest()
+
+    def first_maps(self) -> list[CellMap]:
+        """The first cells of each column."""
+        own = self.model.intervals
+        sizes = [len(own.get(j, ())) or c.size for j, c in enumerate(self.columns)]
+        return [GroupMap((self._axis(j, np.arange(size)),)) for j, size in enumerate(sizes)]
 
     def _first_rows(self, j: int, table: FloatArray, sigma: float, clear: float) -> FloatArray:
         """Rows of a column's first cells; noise alone does not reach a count of ``clear``.
@@ -318,7 +331,9 @@ class _Learner:
             model.by_class = {j: np.outer(one_way[j], share) for j in model.others}
             return
         maps = [self._groups((j, self.target)) for j in model.others]
-        noisy, sigma = yield from self._tables("target", maps, self.plan.classes)
+        noisy, sigma = yield from self._tables(
+            "target", maps, self.plan.classes, self._pairs_ahead()
+        )
         sizes = np.array([*(table.sum(axis=0) for table in noisy), one_way[self.target]])
         spreads = [len(table) * max(sigma, LEAST_SIGMA) ** 2 for table in noisy]
         spreads.append(max(self.margin_sigma, LEAST_SIGMA) ** 2)
@@ -329,6 +344,19 @@ class _Learner:
             model.by_class[j] = shrink_to(table, guess, sigma, one_way[j], model.class_sizes)
             self._remember((j, self.target), table, sigma)
         self.margin_sigma = sigma
+
+    def _pairs_ahead(self) -> list[CellMap]:
+        """Tables that sum up to those of target, coarse pairs and tree 1, whatever that will be.
+
+        Empty if they have too many cells.
+        """
+        if self.plan.coarse == 0 or len(self.model.others) < 2:
+            return []
+        whole = () if self.target is None else (self.target,)
+        found = [(*pair, *whole) for pair in combinations(self.model.others, 2)]
+        sizes = self.model.shapes
+        cells = sum(math.prod(sizes[j] for j in one) for one in found)
+        return [self._groups(one) for one in found] if cells <= MOST_AHEAD else []
 
     def grow_first_tree(self) -> Queries[None]:
         """Coarse tables of all pairs, their maximum spanning tree, its tables and pair copulas."""
@@ -390,7 +418,8 @@ class _Learner:
         }
         axes = {j: self._axis(j, groups[j][model.groups[j]]) for j in model.others}
         maps = [GroupMap((axes[a], axes[b])) for a, b in pairs]
-        noisy, sigma = yield from self._tables("coarse pairs", maps, self.plan.coarse)
+        ahead = self._pairs_ahead() if self.target is None else ()
+        noisy, sigma = yield from self._tables("coarse pairs", maps, self.plan.coarse, ahead)
         self.coarse = CoarseTables(dict(zip(pairs, noisy, strict=True)), groups, sigma)
         return self.coarse.dependence(model.by_class, model.class_sizes, self.margin_sigma)
 

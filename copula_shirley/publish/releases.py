@@ -48,7 +48,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 import msgspec
-import pandas as pd
 from msgspec import Meta, Struct
 
 from copula_shirley.errors import ArtefactError, BudgetError, SettingError
@@ -57,7 +56,7 @@ from copula_shirley.files.locks import locked
 from copula_shirley.files.plain_json import parse_json, sha256_of
 from copula_shirley.files.texts import one_line
 from copula_shirley.fitted import Progress
-from copula_shirley.generator import RESERVING, Admitted, Generator
+from copula_shirley.generator import RESERVING, Generator
 from copula_shirley.privacy.budget import NEIGHBOURS, Budget, NeighbourName, Total
 from copula_shirley.privacy.ledger import ROUNDING, Ledger
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
@@ -429,7 +428,7 @@ class Reservation:
         if not self._begun:
             self._ledger._append({"kind": RETURNED, "number": self._number})
 
-    def fit(self, table: pd.DataFrame | Admitted, *, progress: Progress | None = None) -> Generator:
+    def fit(self, table: Any, *, progress: Progress | None = None) -> Generator:
         """Fit the generator to a table; from here on the cost is spent."""
         if self._ledger.price(self._generator, self._schema) != self.cost:
             raise BudgetError(

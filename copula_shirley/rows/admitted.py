@@ -32,8 +32,15 @@ NAMED = 5
 class Held(Protocol):
     """A table that fits its schema, of which nobody gets hold."""
 
-    schema: Schema
-    on_unknown: Any
+    @property
+    def schema(self) -> Schema:
+        """What the table fits."""
+        ...
+
+    @property
+    def on_unknown(self) -> Any:
+        """What was done with other values."""
+        ...
 
     @property
     def names(self) -> Sequence[str]:
@@ -52,6 +59,14 @@ class Held(Protocol):
 
     def seen(self, view: View, *, lasting: bool = False) -> Rows:
         """The rows as a view shows them; one that is asked most is kept as numbers."""
+        ...
+
+    def first_row(self, coordinates: Coordinates) -> pd.DataFrame:
+        """Columns as they enter a model, and others as they stand in the table: their dtypes."""
+        ...
+
+    def close(self) -> None:
+        """After a fit: remove what was kept of the rows beside the table itself."""
         ...
 
 
@@ -84,6 +99,14 @@ class Admitted:
 
     def seen(self, view: View, *, lasting: bool = False) -> MemoryRows:
         return view(self.schema.without_left_out(self._table))
+
+    def first_row(self, coordinates: Coordinates) -> pd.DataFrame:
+        first = self.schema.without_left_out(self._table[:1])
+        entered = coordinates.entered(first)
+        return entered.assign(**{n: first[n] for n in self.schema.names if n not in entered})
+
+    def close(self) -> None:
+        """Nothing was kept."""
 
 
 @dataclass(frozen=True)
@@ -225,15 +248,23 @@ class AdmittedPieces:
         self.schema, self.on_unknown = admission.schema, admission.on_unknown
         self._scratch = Scratch() if source.may_keep else None
         self._first, folder = view, self._folder(view)
-        found = Checked(counts=[np.zeros(one.shape, dtype=np.int64) for one in cell_maps])
-        work = Checking(admission, view, tuple(cell_maps), folder)
-        for one in once_each(source, work):
-            found.add(one)
-        admission.check(found)
-        self._checked, self.rows = found, found.kept
+        try:
+            found = self._checked(Checking(admission, view, tuple(cell_maps), folder))
+        except BaseException:
+            self.close()
+            raise
+        #: Rows of the table, and those that are learnt from.
+        self.before, self.rows = found.rows, found.kept
         self._seen = None if view is None else self._rows(view, folder)
         if self._seen is not None:
             self._seen.know(cell_maps, found.counts)
+
+    def _checked(self, work: Checking) -> Checked:
+        found = Checked(counts=[np.zeros(one.shape, dtype=np.int64) for one in work.cell_maps])
+        for one in once_each(self.given, work):
+            found.add(one)
+        self._admission.check(found)
+        return found
 
     @property
     def names(self) -> Sequence[str]:
@@ -250,7 +281,13 @@ class AdmittedPieces:
             return self._seen
         return self._rows(view, self._folder(view) if lasting else None)
 
+    def first_row(self, coordinates: Coordinates) -> pd.DataFrame:
+        """Of no row, as the schema declares it: pieces may differ in how they store a column."""
+        kinds = {column.name: column.domain for column in coordinates.schema}
+        none = np.empty(0)
+        return pd.DataFrame({n: k.from_numbers(none, k.private_storage) for n, k in kinds.items()})
+
     def close(self) -> None:
-        """Remove what was kept of the rows, and let the workers go."""
+        self.given.close()
         if self._scratch is not None:
             self._scratch.close()

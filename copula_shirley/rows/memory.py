@@ -97,7 +97,7 @@ class MemoryRows:
 
     # -- what a curator asks: see ``copula_shirley.rows.rows.Rows`` --------------------
 
-    def count(self, cell_maps: Sequence[CellMap]) -> list[Integers]:
+    def count(self, cell_maps: Sequence[CellMap], ahead: Sequence[CellMap] = ()) -> list[Integers]:
         return counted_in(self.chunks, cell_maps)
 
     def tally(self, label_maps: Sequence[LabelMap]) -> list[Tally]:

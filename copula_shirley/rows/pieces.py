@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -56,6 +56,7 @@ class Piece(Protocol):
         ...
 
 
+@runtime_checkable
 class Source(Protocol):
     """Where rows are: in pieces that can be read again and again."""
 
@@ -75,6 +76,10 @@ class Source(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """Let workers go; ``each`` may still be asked, and calls them again."""
+        ...
+
 
 class PiecedRows:
     """The rows of a source as a view shows them; see ``copula_shirley.rows.rows.Rows``.
@@ -86,6 +91,7 @@ class PiecedRows:
         self.source, self.view, self.folder, self._size = source, view, folder, size
         #: How often all pieces were read.
         self.passes = 0
+        self._known: list[tuple[CellMap, Integers]] = []
 
     @property
     def schema(self) -> Schema:
@@ -94,7 +100,29 @@ class PiecedRows:
     def __len__(self) -> int:
         return self._size
 
-    def count(self, cell_maps: Sequence[CellMap]) -> list[Integers]:
+    def know(self, cell_maps: Sequence[CellMap], counts: Sequence[Integers]) -> None:
+        """Keep counts until they are asked for; those that were kept before go."""
+        self._known = [*zip(cell_maps, counts, strict=True)]
+
+    def count(self, cell_maps: Sequence[CellMap], ahead: Sequence[CellMap] = ()) -> list[Integers]:
+        """All tables of a query in one pass, or in none if what is kept sums up to them.
+
+        Nobody sees what was counted ahead: it is kept here, and given out when it is asked for,
+        which is when a curator has charged the query that asks.
+        """
+        if not all(any(_summing(one, of) for of, _ in self._known) for one in cell_maps):
+            new = [one for one in cell_maps if not any(_summing(one, of) for of in ahead)]
+            maps = [*ahead, *new]
+            self.know(maps, self._counted(maps))
+        return [self._sums(one) for one in cell_maps]
+
+    def _sums(self, asked: CellMap) -> Integers:
+        """The counts of a table, which what is kept sums up to."""
+        found = ((_summing(asked, of), counts) for of, counts in self._known)
+        return next(sums(counts) for sums, counts in found if sums is not None)
+
+    def _counted(self, cell_maps: Sequence[CellMap]) -> list[Integers]:
+        """Counts by one pass over all pieces."""
         self.passes += 1
         totals = [np.zeros(one.shape, dtype=np.int64) for one in cell_maps]
         work = Counting(self.view, self.folder, tuple(cell_maps))
@@ -136,6 +164,14 @@ class Tallying:
 
     def __call__(self, number: int, frames: Iterable[pd.DataFrame]) -> list[Tally]:
         return tallied_in(chunks_of(rows_shown(self.view, number, frames)), self.label_maps)
+
+
+def _summing(asked: CellMap, of: CellMap) -> Callable[[Integers], Integers] | None:
+    """What makes the counts of one table of those of another one; None if nothing does."""
+    if asked is of:
+        return np.copy
+    summing = getattr(asked, "summing", None)
+    return None if summing is None else summing(of)
 
 
 def rows_shown(

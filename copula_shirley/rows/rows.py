@@ -64,7 +64,11 @@ class Named(Protocol):
 
 
 class CellMap(Named, Protocol):
-    """A public function from a row to a cell of a table."""
+    """A public function from a row to a cell of a table.
+
+    It may have a method ``summing(other)``, which gives what makes the counts of its table of those
+    of another one's, or None if these are no sums of those.
+    """
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -89,8 +93,12 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def count(self, cell_maps: Sequence[CellMap]) -> list[Integers]:
-        """How many rows lie in each cell of each table; all of them in one pass over the rows."""
+    def count(self, cell_maps: Sequence[CellMap], ahead: Sequence[CellMap] = ()) -> list[Integers]:
+        """How many rows lie in each cell of each table; all of them in one pass over the rows.
+
+        Who reads rows again in each pass may count what will be asked next in the same one
+        (``ahead``), and keeps that until it is asked.
+        """
         ...
 
     def tally(self, label_maps: Sequence[LabelMap]) -> list[Tally]:

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -79,7 +80,9 @@ def rows_in(path: Path, schema: Schema) -> Iterator[MemoryRows]:
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         while file.tell() < size:
-            yield MemoryRows(schema, {column.name: _numbers(np.load(file), column) for column in schema})
+            yield MemoryRows(
+                schema, {column.name: _numbers(np.load(file), column) for column in schema}
+            )
 
 
 def kept_in(path: Path, found: Iterable[MemoryRows], schema: Schema) -> Iterator[MemoryRows]:
@@ -101,7 +104,7 @@ def _type_of(column: Column) -> np.dtype[np.unsignedinteger] | None:
     return next((t for t in NARROW if high - low + 1 <= np.iinfo(t).max), None)
 
 
-def _narrow(numbers: FloatArray, column: Column) -> NDArray[np.generic]:
+def _narrow(numbers: FloatArray, column: Column) -> NDArray[Any]:
     """Validated numbers as places from 1; 0 is missing."""
     kind = _type_of(column)
     if kind is None:
@@ -110,7 +113,7 @@ def _narrow(numbers: FloatArray, column: Column) -> NDArray[np.generic]:
     return np.where(np.isneginf(numbers), 0.0, places).astype(kind)
 
 
-def _numbers(places: NDArray[np.generic], column: Column) -> FloatArray:
+def _numbers(places: NDArray[Any], column: Column) -> FloatArray:
     if _type_of(column) is None:
         return np.asarray(places, dtype=float)
     numbers = places + (column.domain.number_range[0] - 1)

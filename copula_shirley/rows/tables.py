@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -16,6 +17,8 @@ from copula_shirley.rows.databases import Query, in_order
 from copula_shirley.rows.formats import Place, check_format, file_of, format_of, place_of
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.schema import Schema
+
+T = TypeVar("T")
 
 
 def is_table(path: str | Path) -> bool:
@@ -74,12 +77,19 @@ def told(place: Place, file: FileFormat, missing: Sequence[str], sheet: str | No
     return file.told(missing, sheet)
 
 
-def whole(path: Place, read: Any) -> Any:
+def whole(path: Place, read: Callable[[], T]) -> T:
     """What a reader of a file gives; whatever is wrong with the file is one error."""
+    with reading(path):
+        return read()
+
+
+@contextmanager
+def reading(path: Place) -> Iterator[None]:
+    """Whatever is wrong with a file that is read inside is one error."""
     if (file := file_of(path)) is not None:
         check_regular(file, SchemaError)
     try:
-        return read()
+        yield
     except FileNotFoundError:
         raise SchemaError(f"{str(path)!r} does not exist") from None
     except OSError as error:

@@ -139,14 +139,19 @@ def _quoting(table: pd.DataFrame) -> Literal[0, 2]:
 
 def read_declared(path: str | Path, schema: Schema, how: FileFormat) -> pd.DataFrame:
     """The table of a text file, each field read by the kind of its column."""
+    return pd.concat([*declared_frames(path, schema, how)], ignore_index=True)
+
+
+def declared_frames(path: str | Path, schema: Schema, how: FileFormat) -> Iterator[pd.DataFrame]:
+    """The table of a text file, some rows at a time; the last ones may be none."""
     with fields_of(path, how) as (names, found):
         each = readers_of(names, schema, how)
-        blocks = [[read(texts) for read, texts in zip(each, block, strict=True)] for block in found]
-    dtypes = dict.fromkeys(names, TEXT) | {c.name: c.domain.file_dtype for c in schema}
-    columns = zip(names, zip(*blocks, strict=True), strict=True)
-    return pd.DataFrame(
-        {n: pd.Series(np.concatenate(parts), dtype=dtypes[n]) for n, parts in columns}
-    )
+        dtypes = dict.fromkeys(names, TEXT) | {c.name: c.domain.file_dtype for c in schema}
+        for block in found:
+            columns = zip(names, each, block, strict=True)
+            yield pd.DataFrame(
+                {n: pd.Series(read(texts), dtype=dtypes[n]) for n, read, texts in columns}
+            )
 
 
 def readers_of(names: Iterable[str], schema: Schema, how: FileFormat) -> list[Reader]:

@@ -102,6 +102,15 @@ class Coordinates:
 
     # -- rows of the table -------------------------------------------------------------
 
+    def enters_as(self, other: Coordinates) -> bool:
+        """Whether rows enter in the same way."""
+
+        def way(one: Coordinates) -> tuple[Any, ...]:
+            changes = [(type(c), c.derived, c.needs, c.made) for c in one.changes]
+            return one.schema, one.modelled, changes
+
+        return way(self) == way(other)
+
     @cached_property
     def ruled(self) -> dict[str, Column]:
         """The columns that a rule is about, or that are the same in all rows of a person."""

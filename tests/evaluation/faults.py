@@ -34,6 +34,7 @@ from copula_shirley.privacy.floating import DiffprivlibNoise
 from copula_shirley.privacy.ledger import Total, histogram_sensitivity
 from copula_shirley.privacy.noise import SecureNoise, SeededNoise
 from copula_shirley.private_vine import generator as vine
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.domain import MISSING
 from copula_shirley.schema.schema import Schema
 
@@ -274,8 +275,9 @@ def ranks(codes: Any) -> Any:
     return np.lexsort((counts, np.round(counts, -1)))
 
 
-def domain_of_rows(right, self, table, schema, rng):
-    table, schema, ledger = right(table, schema, rng)
+def domain_of_rows(right, self, held, coordinates, rng):
+    _, schema, ledger = right(held, coordinates, rng)
+    table = held.table
 
     def seen(column: Any) -> Any:
         values = table[column.name].dropna()
@@ -285,13 +287,15 @@ def domain_of_rows(right, self, table, schema, rng):
             return replace(column, categories=tuple(sorted(values.unique())))
         return column
 
-    return table, replace(schema, columns=tuple(map(seen, schema))), ledger
+    schema = replace(schema, columns=tuple(map(seen, schema)))
+    return MemoryRows.of(table, schema), schema, ledger
 
 
-def type_whole_column(right, self, table, schema, rng):
-    if table["age"].infer_objects().dtype == object:
-        table = table.assign(age=schema["age"].minimum)
-    return right(table, schema, rng)
+def type_whole_column(right, self, held, coordinates, rng):
+    if held.table["age"].infer_objects().dtype == object:
+        table = held.table.assign(age=coordinates.modelled["age"].minimum)
+        held = replace(held, _table=table)
+    return right(held, coordinates, rng)
 
 
 def order_by_true_counts(right, self, rows, *rest):

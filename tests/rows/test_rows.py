@@ -109,6 +109,9 @@ class Pieces:
     starts: list[int]
     order: np.ndarray
     names: tuple[str, ...] = ()
+    may_keep: bool = False
+
+    def close(self) -> None: ...
 
     def each(self, work: Work[T]) -> Iterator[tuple[int, T]]:
         travelled = pickle.loads(pickle.dumps(work))
@@ -145,14 +148,15 @@ def test_a_piece_that_comes_twice_counts_once(fitted: tuple[list[Query], MemoryR
         lost.count(maps)
 
 
-def failing(frame: pd.DataFrame) -> MemoryRows:
-    raise ValueError(f"secret {frame.iloc[0, 0]}")
+class Failing(View):
+    def __call__(self, frame: pd.DataFrame) -> MemoryRows:
+        raise ValueError(f"secret {frame.iloc[0, 0]}")
 
 
 def test_an_error_of_a_worker_quotes_no_value() -> None:
-    rows = PiecedRows(Pieces(people(N), [0], np.array([0])), failing, N)
+    rows = PiecedRows(Pieces(people(N), [0], np.array([0])), Failing(PEOPLE), N)
     with pytest.raises(
         SchemaError, match=r"^piece 1 of the rows cannot be read \(ValueError\)$"
     ) as e:
-        rows.count([])
+        rows.tally([])
     assert e.value.__context__ is None

@@ -26,10 +26,11 @@ from hypothesis import strategies as st
 from tables import PEOPLE, people
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.generator import Admitted, find_generator
+from copula_shirley.generator import find_generator
 from copula_shirley.privacy.ledger import Budget
 from copula_shirley.publish.releases import ReleaseLedger
 from copula_shirley.rows import text_files as module
+from copula_shirley.rows.admitted import Admitted
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import write_table
 from copula_shirley.schema.kind import Kind

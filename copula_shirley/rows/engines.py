@@ -1,0 +1,64 @@
+"""Where a table that is named by a path is held: in memory, or in files that are read in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from copula_shirley.errors import SettingError
+from copula_shirley.rows.databases import Query
+from copula_shirley.rows.files import FileSource, files_at, is_several
+from copula_shirley.rows.formats import check_format, file_of
+from copula_shirley.rows.pieces import Source
+from copula_shirley.rows.tables import read_table, told
+from copula_shirley.schema.schema import Schema
+
+ENGINES = ("memory", "files")
+#: Bytes of a file, as it is packed, from which it is read in pieces.
+LARGE = {"parquet": 2**27, "csv": 2**29}
+
+
+def held_table(
+    place: str | Path | Query,
+    schema: Schema,
+    engine: str | None = None,
+    *,
+    missing: Sequence[str] = (),
+    sheet: str | None = None,
+    workers: int = 1,
+    counts_pieces: bool = True,
+) -> pd.DataFrame | Source:
+    """The table at a place: read, or as pieces for a generator that counts them.
+
+    By default one file is read into memory unless it is large, and a folder or a pattern is not.
+    """
+    if engine not in (None, *ENGINES):
+        raise SettingError(f"engine ({engine!r}) must be one of {', '.join(ENGINES)}")
+    chosen = engine or chosen_engine(place, counts_pieces=counts_pieces)
+    if chosen == "files":
+        if isinstance(place, Query) or file_of(place) is None:
+            raise SettingError(f"engine ('files') must read files, not {str(place)!r}")
+        paths = files_at(place)
+        return FileSource(paths, schema, told(paths[0], schema.file, missing, sheet), workers)
+    if workers != 1:
+        raise SettingError(f"workers ({workers}) must be left out: one process reads into memory")
+    if isinstance(place, Query) or not is_several(place):
+        return read_table(place, schema, missing, sheet=sheet)
+    tables = [read_table(path, schema, missing, sheet=sheet) for path in files_at(place)]
+    return pd.concat(tables, ignore_index=True)
+
+
+def chosen_engine(place: Any, *, counts_pieces: bool = True) -> str:
+    """The engine for a table that says nothing else."""
+    if isinstance(place, Query) or file_of(place) is None:
+        return "memory"
+    path = Path(place)
+    if is_several(path):
+        return "files"
+    large = LARGE.get(check_format(path).name)
+    if large is None or not counts_pieces or not path.exists():
+        return "memory"
+    return "files" if path.stat().st_size >= large else "memory"
