@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from copula_shirley.errors import ShirleyError as ShirleyError
     from copula_shirley.generator import Generator as Generator
     from copula_shirley.generator import load as load
+    from copula_shirley.least_squares import Regression as Regression
+    from copula_shirley.least_squares import regression as regression
     from copula_shirley.privacy.card import Card as Card
     from copula_shirley.privacy.card import card_html as card_html
     from copula_shirley.privacy.card import card_of as card_of
@@ -37,6 +39,7 @@ _NAMES = {
     "errors": "ArtefactError BudgetError PoorTableWarning PrivacyWarning SchemaError SettingError "
     "ShirleyError",
     "generator": "Generator load",
+    "least_squares": "Regression regression",
     "privacy.card": "Card card_html card_of",
     "privacy.ledger": "Budget Ledger",
     "private_vine.generator": "PrivateVine plan",

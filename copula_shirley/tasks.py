@@ -21,6 +21,7 @@ from copula_shirley.files.atomic import atomic_path
 from copula_shirley.files.texts import one_line
 from copula_shirley.fitted import Progress, RandomState, silent
 from copula_shirley.generator import Generator, load
+from copula_shirley.least_squares import Regression, regression, unproved
 from copula_shirley.outlook import ABOUT_ROWS
 from copula_shirley.privacy.card import Card
 from copula_shirley.publish.outputs import Output, check_apart
@@ -231,6 +232,25 @@ def import_schema(
     """The schema of a file, one of ours or of a standard that ``convert`` reads; and notes."""
     notes: list[str] = []
     return imported(source, known_from, resource, notes.append), notes
+
+
+def sums(
+    data: Path | Query,
+    schema: Path,
+    columns: Sequence[str],
+    on: str,
+    *,
+    epsilon: float | None = 1.0,
+    missing: Sequence[str] = (),
+    sheet: str | None = None,
+    accept_unproved: bool = False,
+    **more: Any,
+) -> Regression:
+    """Explain a column by others, from noisy sums that spend epsilon; a file is read once."""
+    declared = Schema.read(schema)
+    check_proved(unproved(declared, columns, on, epsilon), accept_unproved)
+    table = read_table(data, declared, missing, sheet=sheet)
+    return regression(table, declared, columns, on, epsilon=epsilon, **more)
 
 
 def plan(schema: Path | Schema, rows: int, generator: Generator) -> Any:

@@ -26,7 +26,7 @@ ROOMS = (
     ("measure",),
     ("restoring", "pictures", "drafted", "outlook"),
     ("fitted",),
-    ("generator",),
+    ("generator", "least_squares"),
     ("registry",),
     ("private_vine", "thesis"),
     ("local",),

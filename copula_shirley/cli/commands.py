@@ -36,6 +36,7 @@ PANELS = {
         "fit": ("cli.release:fit", "Fit a generator to a table and save it."),
         "sample": ("cli.release:sample", "Draw synthetic rows from a saved model."),
         "synthesize": ("cli.release:synthesize", "Fit and draw synthetic rows in one go."),
+        "sums": ("cli.sums:sums", "A regression from noisy sums, without a model."),
         "releases": ("cli.releases:releases", "What was already published from the same data."),
         "keys": ("cli.releases:keys", "Keys to sign models, tables and cards with."),
     },
