@@ -62,6 +62,9 @@ def page_app(desk: Desk, session: Session) -> Starlette:
         Route("/runs/{number:int}/files/{name}", runs.download, **get),
         Route("/runs/{number:int}/compare", runs.comparison, **get),
         Route("/runs/{number:int}/compare", runs.compare, **post),
+        Route("/runs/{number:int}/report", runs.report, **get),
+        Route("/runs/{number:int}/report", runs.make_report, **post),
+        Route("/runs/{number:int}/report/status", runs.report_status, **get),
     ]
     routes = [
         Route("/", steps.start, **get),

@@ -1,6 +1,7 @@
-"""The process of one run: fits, draws, and tells its parent how far it is, a JSON line at a time.
+"""A process of the page, which tells its parent how far it is, a JSON line at a time.
 
-``python -m copula_shirley.web.child FOLDER`` finds there what to do (``job.json``).
+``python -m copula_shirley.web.child release FOLDER`` finds there what to do (``job.json``), fits
+and draws; with ``report`` it judges what such a fit is worth.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ import secrets
 import signal
 import sys
 import zipfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from copula_shirley import tasks
 from copula_shirley.errors import ShirleyError
+from copula_shirley.files.atomic import atomic_path
 from copula_shirley.fitted import Progress
 from copula_shirley.generator import load
+from copula_shirley.lazy import needed
 from copula_shirley.publish.outputs import Output, card_path
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Schema
 from copula_shirley.web.bars import bars_of
-from copula_shirley.web.process import SCHEMA, Job
+from copula_shirley.web.process import REPORT, SCHEMA, Job
 
 #: Endings of the synthetic table.
 ENDINGS = (".csv", ".parquet")
@@ -68,7 +72,20 @@ def release(folder: Path, tell: Progress) -> dict[str, Any]:
     }
 
 
-def main(folder: Path) -> None:
+def report(folder: Path, tell: Progress) -> dict[str, Any]:
+    """Judge the table as ``shirley evaluate`` does: by a trial fit to four fifths of its rows."""
+    job, schema = Job.read(folder), Schema.read(folder / SCHEMA)
+    needed("xgboost", "evaluate", "the evaluation report")
+    judging = import_module("copula_shirley.evaluation.judging")  # no room below knows it
+    tell("read", 0.0)
+    table, generator = read_table(Path(job.data), schema), job.settings.generator(schema)
+    judged = judging.judge(table, schema, generator, title=Path(job.data).name, progress=tell)
+    with atomic_path(folder / REPORT) as partial:
+        partial.write_text(judged.to_html(), encoding="utf-8", errors="replace")
+    return {}
+
+
+def main(does: str, folder: Path) -> None:
     """Run, and tell every fault in one line; the text of an unforeseen one may quote rows."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that a reservation is given back
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent, which then ends this
@@ -79,7 +96,8 @@ def main(folder: Path) -> None:
         out.flush()
 
     try:
-        result = release(folder, lambda stage, share: say(stage=stage, share=share))
+        task = {"release": release, "report": report}[does]
+        result = task(folder, lambda stage, share: say(stage=stage, share=share))
         say(stage="done", share=1.0, result=result)
     except ShirleyError as error:
         say(error=str(error))
@@ -90,4 +108,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,4 +1,4 @@
-"""One run: a fit in a process of its own, which tells how far it is; files say how it ended."""
+"""What is done in processes of their own, which tell how far they are: runs and reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -22,6 +22,8 @@ from copula_shirley.tasks import DEFAULT_MODEL
 
 #: Files in the folder of a run: what to do, with which schema, and how it ended.
 JOB, SCHEMA, ENDED = "job.json", "schema.yaml", "ended.json"
+#: A report on the real rows, which is deleted when the page stops.
+REPORT = "report.html"
 #: Seconds that a stopped run has to give back what it did not spend.
 PATIENCE = 5
 
@@ -64,46 +66,31 @@ class Job(msgspec.Struct, forbid_unknown_fields=True):
         (folder / JOB).write_bytes(msgspec.json.encode(self))
 
 
-class _Ended(msgspec.Struct, forbid_unknown_fields=True):
-    """How a run ended."""
+class Ended(msgspec.Struct, forbid_unknown_fields=True):
+    """How a process ended."""
 
     state: str
     error: str
     result: dict[str, Any]
 
 
-class Run:
-    """One fit in a process of its own, and what it tells."""
+class Child:
+    """A process that does what ``child.py`` calls so, in a folder, and what it tells."""
 
-    def __init__(self, folder: Path, job: Job, schema: Schema) -> None:
-        self.folder, self.job, self.schema = folder, job, schema
-        self.number = int(folder.name.rpartition("-")[2])
+    does: ClassVar[str]
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.state, self.stage, self.share = "running", "start", 0.0
         self.error = ""
         self.result: dict[str, Any] = {}
-        self.comparison: list[dict[str, Any]] | None = None
         self._process: subprocess.Popen[str] | None = None
         self._follower: threading.Thread | None = None
 
-    @classmethod
-    def found(cls, folder: Path) -> Run:
-        """A run of an earlier page; one that had not ended then has failed."""
-        run = cls(folder, Job.read(folder), Schema.read(folder / SCHEMA))
-        ended = folder / ENDED
-        if ended.exists():
-            told = msgspec.json.decode(ended.read_bytes(), type=_Ended)
-            run.state, run.error, run.result = told.state, told.error, told.result
-        else:
-            run.state, run.error = "failed", "the page was stopped while this run was at work"
-        return run
-
     def begin(self) -> None:
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        self.schema.write(self.folder / SCHEMA)
-        self.job.write(self.folder)
-        command = [sys.executable, "-P", "-m", "copula_shirley.web.child", str(self.folder)]
+        module = ("-P", "-m", "copula_shirley.web.child")
         self._process = subprocess.Popen(
-            command,
+            [sys.executable, *module, self.does, str(self.folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # a traceback could quote rows
@@ -128,13 +115,15 @@ class Run:
                 self.stage = said.get("stage", self.stage)
                 self.share = said.get("share", self.share)
         early = f"the run ended early (exit code {process.returncode})"
-        told = _Ended("failed", said.get("error", early), {})
+        told = Ended("failed", said.get("error", early), {})
         if "result" in said:
-            told = _Ended("done", "", said["result"])
+            told = Ended("done", "", said["result"])
         elif self.state == "stopping":
-            told = _Ended("stopped", "", {})
-        with suppress(OSError):  # nobody needs it of a table that was forgotten meanwhile
-            (self.folder / ENDED).write_bytes(msgspec.json.encode(told))
+            told = Ended("stopped", "", {})
+        self.end(told)
+
+    def end(self, told: Ended) -> None:
+        """Take how it ended; the state comes last, for who waits for it."""
         self.error, self.result = told.error, told.result
         self.state = told.state
 
@@ -151,6 +140,59 @@ class Run:
             process.kill()
         if self._follower is not None:
             self._follower.join(PATIENCE)
+
+    @property
+    def is_busy(self) -> bool:
+        return self.state in ("running", "stopping")
+
+
+class Report(Child):
+    """The evaluation report on a table with the settings of a run; private, as the rows are."""
+
+    does = "report"
+
+    @property
+    def path(self) -> Path:
+        return self.folder / REPORT
+
+
+class Run(Child):
+    """One fit, its tables and their card."""
+
+    does = "release"
+
+    def __init__(self, folder: Path, job: Job, schema: Schema) -> None:
+        super().__init__(folder)
+        self.job, self.schema = job, schema
+        self.number = int(folder.name.rpartition("-")[2])
+        self.comparison: list[dict[str, Any]] | None = None
+        self.report: Report | None = None
+
+    @classmethod
+    def found(cls, folder: Path) -> Run:
+        """A run of an earlier page; one that had not ended then has failed."""
+        run = cls(folder, Job.read(folder), Schema.read(folder / SCHEMA))
+        told = Ended("failed", "the page was stopped while this run was at work", {})
+        if (folder / ENDED).exists():
+            told = msgspec.json.decode((folder / ENDED).read_bytes(), type=Ended)
+        Child.end(run, told)
+        return run
+
+    def begin(self) -> None:
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self.schema.write(self.folder / SCHEMA)
+        self.job.write(self.folder)
+        super().begin()
+
+    def end(self, told: Ended) -> None:
+        with suppress(OSError):  # nobody needs it of a table that was forgotten meanwhile
+            (self.folder / ENDED).write_bytes(msgspec.json.encode(told))
+        super().end(told)
+
+    def stop(self) -> None:
+        super().stop()
+        if self.report is not None:
+            self.report.stop()
 
     @property
     def spent(self) -> str:

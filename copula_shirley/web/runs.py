@@ -14,12 +14,14 @@ from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Schema
 from copula_shirley.web.bars import bars_of, compared
 from copula_shirley.web.budget import refused_release, settings_of
-from copula_shirley.web.process import SCHEMA, Run
-from copula_shirley.web.views import in_thread, refused, run_of, shown, takes_form, to, work_of
+from copula_shirley.web.process import SCHEMA, Child, Run
+from copula_shirley.web.views import in_thread, run_of, shown, takes_form, to, work_of
 from copula_shirley.web.work import Work
 
 #: A card holds its own style, and loads nothing.
 CARD_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+#: A report has a script of its own, and says by its digest that no other one runs.
+REPORT_POLICY = f"{CARD_POLICY} allow-scripts; script-src 'unsafe-inline'"
 
 
 # -- a run -------------------------------------------------------------------------------
@@ -82,7 +84,11 @@ def run_page(request: Request) -> Response:
 
 def run_status(request: Request) -> Response:
     _, run = run_of(request)
-    return JSONResponse({"state": run.state, "stage": run.stage, "share": run.share})
+    return _status(run)
+
+
+def _status(child: Child) -> Response:
+    return JSONResponse({"state": child.state, "stage": child.stage, "share": child.share})
 
 
 @takes_form
@@ -108,9 +114,14 @@ def download(request: Request) -> Response:
 # -- beside the real rows ----------------------------------------------------------------
 
 
-def comparison(request: Request) -> Response:
+def _beside(request: Request, error: str = "") -> Response:
     work, run = run_of(request)
-    return shown(request, "compare", work=work, run=run, step="release")
+    code, about = 422 if error else 200, {"work": work, "run": run, "step": "release"}
+    return shown(request, "compare", code, error=error, **about)
+
+
+def comparison(request: Request) -> Response:
+    return _beside(request)
 
 
 @takes_form
@@ -121,7 +132,7 @@ async def compare(request: Request, _: FormData) -> Response:
         try:
             run.comparison = await in_thread(_compared, work, run)
         except ShirleyError as error:
-            return refused(request, "compare", error, work=work, run=run, step="release")
+            return _beside(request, str(error))
     return to(f"/t/{work.id}/runs/{run.number}/compare")
 
 
@@ -129,3 +140,27 @@ def _compared(work: Work, run: Run) -> list[dict[str, Any]]:
     schema = Schema.read(run.folder / SCHEMA)
     real = schema.clipped(read_table(work.data, schema), schema.names)
     return compared(run.result["bars"], bars_of(real, schema))
+
+
+@takes_form
+async def make_report(request: Request, form: FormData) -> Response:
+    """Begin the evaluation report, or stop it."""
+    work, run = run_of(request)
+    if form.get("then") == "stop" and run.report is not None:
+        await in_thread(run.report.stop)
+    else:
+        await in_thread(work.judge, run)
+    return to(f"/t/{work.id}/runs/{run.number}/compare#report")
+
+
+def report(request: Request) -> Response:
+    _, run = run_of(request)
+    if run.report is None or run.report.state != "done":
+        return Response("There is no report yet.\n", 404, media_type="text/plain")
+    headers = {"Content-Security-Policy": REPORT_POLICY}
+    return FileResponse(run.report.path, media_type="text/html", headers=headers)
+
+
+def report_status(request: Request) -> Response:
+    _, run = run_of(request)
+    return _status(run.report or run)

@@ -25,10 +25,12 @@ from copula_shirley.errors import SettingError, ShirleyError
 from copula_shirley.files.atomic import atomic_path
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.schema import Schema
-from copula_shirley.web.process import SCHEMA, Job, Run, Settings
+from copula_shirley.web.process import REPORT, SCHEMA, Job, Report, Run, Settings
 
 #: In the folder of a table: what is known of it, and the folder of its uploaded copy.
 ABOUT, UPLOAD = "table.json", "upload"
+#: States after which one may try again.
+FAILED = ("failed", "stopped")
 #: In the folder of all tables: held by the page that uses them.
 LOCK = ".shirley-page.lock"
 
@@ -137,6 +139,13 @@ class Work:
             self.runs.append(run)
             return run
 
+    def judge(self, run: Run) -> None:
+        """Begin the evaluation report of a run that is done, unless one is made or there."""
+        with self._lock:
+            if run.state == "done" and (run.report is None or run.report.state in FAILED):
+                run.report = Report(run.folder)
+                run.report.begin()
+
     def another(self, key: str) -> None:
         """Make a key for another run, once for each that was used."""
         with self._lock:
@@ -198,5 +207,8 @@ class Desk:
         self._lock.release()
 
     def _delete_copies(self) -> None:
+        """Delete copies of tables, and reports on their rows."""
         for copy in self.folder.glob(f"*/{UPLOAD}"):
             shutil.rmtree(copy, ignore_errors=True)
+        for report in self.folder.glob(f"*/run-*/{REPORT}"):
+            report.unlink(missing_ok=True)

@@ -173,7 +173,7 @@ def test_a_stopped_run_says_what_was_spent(page: Page, table: Path, schema: Sche
     page.post(f"{path}/runs", key=page.work().key, epsilon="2", rows="300")
     page.post(f"{path}/runs/1/stop")
     run = page.work().runs[0]
-    finish(lambda: run.state not in ("running", "stopping"))
+    finish(lambda: not run.is_busy)
     assert run.state == "stopped"
     shown = page.get(f"{path}/runs/1")
     states = [r.state for r in ReleaseLedger.open(table.with_name("ledger.json")).releases]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from commands import run as command
-from web_pages import Page
+from web_pages import Page, finish
 
 from copula_shirley import ReleaseLedger, Schema
 from copula_shirley.cli import page as cli
@@ -85,6 +85,49 @@ def test_a_run_that_a_crash_ended_has_failed_and_counts(
     assert "the page was stopped while this run was at work" in shown
     assert "The release ledger counts epsilon 2" in shown
     assert later.work().next_run is later.work().runs[0]
+
+
+@pytest.mark.slow
+def test_the_evaluation_report_is_made_once_and_deleted(
+    page: Page, table: Path, schema: Schema
+) -> None:
+    pytest.importorskip("xgboost")
+    path = page.begun(table, schema)
+    run = page.run(path)
+    page.get(f"{path}/runs/1/report", 404)
+    shown = page.post(f"{path}/runs/1/report")
+    first = run.report
+    assert first is not None and f'data-status="{path}/runs/1/report/status"' in shown
+    page.post(f"{path}/runs/1/report")  # a double click
+    assert run.report is first
+    finish(lambda: not first.is_busy)
+    assert first.state == "done", first.error
+    assert "for publication" in page.get(f"{path}/runs/1/compare")
+    answer = page.client.get(f"{path}/runs/1/report")
+    assert "membership" in answer.text and "jobs.csv" in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'") and "sandbox allow-scripts" in policy
+    assert "report.html" not in run.files and first.path.exists()
+    assert len(ReleaseLedger.open(table.with_name("ledger.json")).releases) == 1
+    restarted(page)
+    assert not first.path.exists()
+
+
+def test_a_report_that_cannot_be_made_is_one_error(page: Page, table: Path, schema: Schema) -> None:
+    pytest.importorskip("xgboost")
+    path = page.begun(table, schema)
+    run = page.run(path)
+    table.unlink()
+    page.post(f"{path}/runs/1/report")
+    finish(lambda: not run.report.is_busy)
+    shown = page.get(f"{path}/runs/1/compare")
+    assert run.report.state == "failed" and "does not exist" in shown
+    assert "does not exist" in page.post(f"{path}/runs/1/compare", 422)
+    again = run.report
+    page.post(f"{path}/runs/1/report")
+    assert run.report is not again
+    page.post(f"{path}/runs/1/report", then="stop")
+    finish(lambda: not run.report.is_busy)
 
 
 def test_a_damaged_table_is_told_and_the_others_are_there(page: Page, table: Path) -> None:

@@ -72,7 +72,7 @@ class Page:
         about = {"epsilon": "2", "delta": "1e-9", "rows": "300", "on_unknown": "refuse"}
         self.post(f"{path}/runs", key=self.work().key, **about | settings)
         run: Run = self.work().runs[-1]
-        finish(lambda: run.state not in ("running", "stopping"))
+        finish(lambda: not run.is_busy)
         return run
 
 
