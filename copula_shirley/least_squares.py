@@ -16,7 +16,7 @@ from copula_shirley.drafted import advice, uses_of_drafts
 from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.fitted import RandomState, generator_of
 from copula_shirley.measure.curator import Curator
-from copula_shirley.measure.products import STEPS, Products
+from copula_shirley.measure.products import STEPS, Products, matrix_of
 from copula_shirley.measure.queries import Numbers
 from copula_shirley.privacy.ledger import Budget, Ledger
 from copula_shirley.privacy.noise import SecureNoise, SeededNoise
@@ -175,10 +175,7 @@ def _solved(schema: Schema, on: str, sums: FloatArray, sigma: float, ledger: Led
     N_A b has the covariance sigma^2 (I + |b|^2 I + b b' - diag(b^2)).
     """
     names = [column.name for column in schema]
-    size = len(names) + 1
-    matrix = np.zeros((size, size))
-    matrix[np.triu_indices(size)] = sums
-    matrix += np.triu(matrix, 1).T
+    size, matrix = len(names) + 1, matrix_of(sums)
     left, right = matrix[:-1, :-1], matrix[:-1, -1]
     notes = [EXACT] if ledger.budget is None else []
     scaled, *_ = np.linalg.lstsq(left, right, rcond=None)

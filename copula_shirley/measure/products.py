@@ -76,3 +76,17 @@ def sums_of_products(steps: list[Integers]) -> Integers:
     for i, first in enumerate(steps):
         found += [int(((first * second + STEPS // 2) // STEPS).sum()) for second in steps[i:]]
     return np.array(found, dtype=np.int64)
+
+
+def matrix_of(sums: FloatArray) -> FloatArray:
+    """The whole symmetric matrix of its upper triangle.
+
+    Examples
+    --------
+    >>> matrix_of(np.array([1.0, 2.0, 3.0])).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    size = math.isqrt(2 * len(sums))
+    matrix = np.zeros((size, size))
+    matrix[np.triu_indices(size)] = sums
+    return np.asarray(matrix + np.triu(matrix, 1).T)

@@ -175,6 +175,9 @@ def _trees(sizes: Sizes) -> tuple[pd.DataFrame, dict[str, float]]:
                     made.setdefault(kind, []).append(reconstructions)
                 lines.append(line)
     figures = {f"{kind} keeps {level:.0%}": float(np.mean(v)) for (kind, level), v in kept.items()}
+    for kind in ("ByClass", "Local"):
+        ratio = figures[f"{kind} keeps 100%"] / figures[f"{kind} keeps 50%"]
+        figures[f"{kind} at 100% against 50%"] = ratio
     figures["Global above ByClass"] = max(
         figures[f"Global keeps {level:.0%}"] - figures[f"ByClass keeps {level:.0%}"]
         for level in sizes.levels

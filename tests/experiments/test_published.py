@@ -10,12 +10,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from copula_shirley import Column, Schema
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli import reproduce as command
-from copula_shirley.experiments.published import agrawal_srikant, trees
-from copula_shirley.experiments.published.claims import Claim, Verdict, papers, verdict_table
+from copula_shirley.experiments.published import agrawal_srikant, cai_kou, trees
+from copula_shirley.experiments.published.claims import (
+    Claim,
+    Verdict,
+    compared,
+    papers,
+    verdict_table,
+)
 from copula_shirley.experiments.published.distortion import CELLS, LAWS, Distortion
 from copula_shirley.experiments.published.document import EXPERIMENTS
 from copula_shirley.experiments.published.people import BOUNDS, FUNCTIONS, group_a, made_people
@@ -191,3 +200,49 @@ def test_refused(words: list[str], text: str, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=text):
         call(*words, "--folder", str(tmp_path / "new"))
     assert not (tmp_path / "new").exists()
+
+
+# -- Cai and Kou ---------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=6), st.integers(0, 99))
+def test_masked_sums_are_exact(values: list[int], seed: int) -> None:
+    own = [np.array([value, 1], dtype=np.int64) for value in values]
+    sent = cai_kou.masked(own, np.random.default_rng(seed))
+    total = np.sum(sent, axis=0)
+    assert total.tolist() == [sum(values) % 2**64, len(values)]
+
+
+def test_masks_by_hand() -> None:
+    class Drawn:
+        def integers(self, *_: Any, **__: Any) -> np.ndarray:  # R_ij for i, j; one sum
+            return np.array([[[9], [5]], [[2], [9]]], dtype=np.uint64)
+
+    sent = cai_kou.masked([np.array([1]), np.array([-1])], Drawn())  # type: ignore[arg-type]
+    assert [int(one[0]) for one in sent] == [1 + 5 - 2, 2**64 - 1 + 2 - 5]
+
+
+def test_sums_of_parties_give_the_regression(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x, z = rng.integers(0, 11, 600), rng.random(600)
+    table = pd.DataFrame({"x": x, "z": z, "y": (2 * x + 5 * z + rng.random(600)).round(6)})
+    schema = Schema((
+        Column("x", "integer", minimum=0, maximum=10),
+        Column("z", "continuous", minimum=0, maximum=1),
+        Column("y", "continuous", minimum=0, maximum=30),
+    ))  # fmt: skip
+    monkeypatch.setattr(cai_kou, "EPSILONS", (1.0, 100.0))
+    found = cai_kou.found_on(cai_kou.Model(table, schema, ["x", "z"], "y"), 20)
+    figures = found.figures
+    assert figures["sums that differ"] == 0 and figures["known to the others"] == 10
+    assert figures["coefficients"] < 1e-5 and figures["residual variance"] < 1e-6
+    assert 0 < figures["error on reals"] < 1e-12
+    assert figures["sum of ones"] % 5 == pytest.approx(0, abs=1e-9)
+    assert figures["error at 100"] < figures["error at 1"]
+    (noise,) = found.tables.values()
+    assert len(noise) == 2
+    judged = {v.claim.key: v.status for v in compared(papers()["cai-kou"], figures | {
+        "random numbers": 420.0})}  # fmt: skip
+    assert [key for key, status in judged.items() if status == "not confirmed"] == [
+        "reals", "closed", "majority"
+    ]  # fmt: skip
