@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from copula_shirley.private_vine.intervals import BEFORE_ALL, Intervals
+from copula_shirley.private_vine.ladders import Ladders
 from copula_shirley.private_vine.pair_copula import Labels, Uniforms, edges_of
-from copula_shirley.private_vine.reweighting import NoisyTable, pick, reweight
-from copula_shirley.private_vine.vine import RegularVine, stratified
+from copula_shirley.private_vine.pool import Grouped, Pool
+from copula_shirley.private_vine.reweighting import NoisyTable, reweight
+from copula_shirley.private_vine.rosenblatt import draw, stratified
+from copula_shirley.private_vine.vine import RegularVine
 from copula_shirley.rules.coordinates import LEAST_KEPT, Coordinates
 from copula_shirley.schema.conditions import Condition
 from copula_shirley.schema.domain import FloatArray, Grid
 from copula_shirley.schema.schema import Schema
 
-Codes = list[NDArray[np.intp]]
-#: Short numbers, since cells of hundreds of tables are made of them.
-Grouped = list[NDArray[np.int32]]
-#: Cells of candidate rows, their weights, and the numbers of columns that are drawn already.
-Pool = tuple[Codes, FloatArray, dict[int, FloatArray]]
 #: Rows drawn for each row of the sample, and the least number of them.
 POOL, LEAST_POOL = 4, 20_000
 #: Width of a cell without mass, as a part of its group.
@@ -40,6 +40,9 @@ MOST_POOL = 2_000_000
 FEW, LEAST_FULFILLING = 500, 50
 #: Passes through the tables when drawn rows are weighed: at the fit, and at each sample.
 SWEEPS, POLISH = 8, 6
+#: A pool of so many rows is that of a chunk of a large sample: such start from factors that are
+#: found once on so many rows, after which fewer passes do.
+LARGE_POOL, POLISH_POOL, FEWER = 200_000, 100_000, 2
 
 
 def effective(weights: FloatArray) -> float:
@@ -88,6 +91,7 @@ class FittedVine:
             if not self.schema[self.names[j]].is_listed
         }
         self._ladders: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._searches: dict[int, _Search] = {}
 
     @property
     def classes(self) -> int:
@@ -123,38 +127,30 @@ class FittedVine:
     def forget_ladders(self) -> None:
         """Before masses change: what was made of them is made anew."""
         self._ladders.clear()
+        self._searches.clear()
 
-    def cells(self, j: int, uniforms: Uniforms, label: Labels) -> NDArray[np.intp]:
-        """The cell of each uniform."""
-        low, _ = self.ladder(j)
-        codes = np.empty(len(uniforms), dtype=np.intp)
-        for y in range(self.classes):
-            here = label == y
-            order = np.argsort(low[y], kind="stable")
-            place = np.searchsorted(low[y][order], uniforms[here], side="right") - 1
-            codes[here] = order[place]
-        return codes
-
-    def grouped(self, codes: Codes) -> Grouped:
-        pairs = zip(self.groups, codes, strict=True)
-        return [groups.astype(np.int32)[column] for groups, column in pairs]
-
-    def table_cells(self, table: NoisyTable, grouped: Grouped) -> NDArray[np.int32]:
-        """The cell of each row in a table of some variables' groups."""
-        cell = np.zeros(len(grouped[0]), dtype=np.int32)
-        for i, j in enumerate(table.variables):
-            group = grouped[j]
-            if table.coarse is not None:
-                group = table.coarse[i][group]
-            cell = cell * np.int32(table.shape[i]) + group
-        return cell
+    def cells(
+        self, j: int, uniforms: Uniforms, label: Labels, groups: NDArray[Any]
+    ) -> NDArray[np.intp]:
+        """The cell of each uniform, which lies in this group of its class."""
+        if j not in self._searches:
+            order = np.argsort(self.groups[j], kind="stable")
+            self._searches[j] = _Search(
+                order, np.bincount(self.groups[j]), Ladders(self.ladder(j)[0][:, order])
+            )
+        search = self._searches[j]
+        first = np.cumsum(search.sizes) - search.sizes
+        last = first + search.sizes - 1
+        # a uniform right on an edge may be found beside it
+        found = np.clip(search.ladders.find(label, uniforms), first[groups], last[groups])
+        return np.asarray(search.order[found])
 
     # -- rows ----------------------------------------------------------------------
 
-    def draw_cells(
+    def draw(
         self, n: int, rng: np.random.Generator, given: Mapping[int, Condition] | None = None
-    ) -> tuple[Codes, FloatArray]:
-        """Cells of n rows drawn from the vine, and their weights."""
+    ) -> Pool:
+        """Rows drawn from the vine, with weights."""
         given, sizes = given or {}, self.class_sizes
         left = {j: self._left(j, condition) for j, condition in given.items()}
         if self.target is not None and self.target in given:
@@ -173,15 +169,19 @@ class FittedVine:
             low, width = self.ladder(j)
             bounds[j] = low[label, first], low[label, last] + width[label, last]
             ends[j] = first, last
-        uniforms, weight = self.vine.draw(label, rng, bounds)
-        weight = weight / chance
-        codes: Codes = [label] * len(self.names)
+        drawn, weight = draw(self.vine, label, rng, bounds)
+        short = [np.min_scalar_type(size) for size in self.shapes]
+        groups: Grouped = [label.astype(own) for own in short]  # those of the target
         for j in self.others:
-            codes[j] = self.cells(j, uniforms[j], label)
-            if j in given:  # a uniform right on an edge may fall beside it
-                codes[j] = np.clip(codes[j], *ends[j])
-                weight = weight * left[j][codes[j]]
-        return codes, weight
+            edges = np.stack([edges_of(rows) for rows in self.by_class[j].T])
+            groups[j] = drawn.cell(j, edges).astype(short[j])
+        pool = Pool(self, drawn, np.arange(n), groups, weight / chance)
+        for j, (first, last) in ends.items():  # a uniform right on an edge may fall beside it
+            cells = np.clip(pool.cells(j), first, last)
+            pool.groups[j] = self.groups[j][cells].astype(short[j])
+            pool = replace(pool, known={**pool.known, j: cells})
+            pool = pool.weighed(pool.weight * left[j][cells])
+        return pool
 
     def _left(self, j: int, condition: Condition) -> FloatArray:
         """The part of each cell of a column that fulfils a condition."""
@@ -215,39 +215,42 @@ class FittedVine:
         share = np.add.reduceat((self.mass[j] * left)[cells], first) + LEAST_WIDTH
         return runs, share / share.sum()
 
-    def weigh(self, codes: Codes, weight: FloatArray, sweeps: int) -> FloatArray:
-        """Weights of drawn rows after reweighting; sets the factors at the fit."""
-        weights, factors = self.reweighted(self.grouped(codes), weight, sweeps)
+    def weigh(self, pool: Pool, sweeps: int) -> Pool:
+        """The rows with weights after reweighting; sets the factors at the fit."""
+        weights, factors = self.reweighted(pool, sweeps, self.factors)
         if self.factors is None:
             self.factors = factors
-        return weights
+        return pool.weighed(weights)
 
     def reweighted(
-        self, grouped: Grouped, weight: FloatArray, sweeps: int
+        self, pool: Pool, sweeps: int, factors: Sequence[FloatArray] | None = None
     ) -> tuple[FloatArray, list[FloatArray]]:
-        """Weights of drawn rows, given as groups, and the factors of the reweighting."""
+        """Weights of drawn rows, and the factors of the reweighting."""
         # the smallest tables last: what a sweep leaves behind fits the margins
         tables = sorted(self.noisy_tables, key=lambda table: -len(table.variables))
-        cells = [self.table_cells(table, grouped) for table in tables]
-        start = weight * (self.total / weight.sum())
-        return reweight(cells, tables, start, self.kappa, sweeps, self.factors)
+        cells = [pool.table_cells(table) for table in tables]
+        start = pool.weight * (self.total / pool.weight.sum())
+        return reweight(cells, tables, start, self.kappa, sweeps, factors)
+
+    @cached_property
+    def polished(self) -> list[FloatArray]:
+        """Factors nearer to those of a large sample: a fit finds its own on few rows."""
+        rng = np.random.default_rng(0)
+        pool = self.ruled(self.draw(POLISH_POOL, rng), rng)
+        return self.reweighted(pool, POLISH, self.factors)[1]
 
     def sample(
         self, n: int, rng: np.random.Generator, given: Mapping[int, Condition] | None = None
     ) -> dict[str, FloatArray]:
         given = given or {}
-        codes, weight, known = self._pool(n, rng, given)
-        keys = [self.groups[j][codes[j]] for j in reversed(self.vine.order)]
-        order = np.lexsort([*keys, codes[self.target]] if self.target is not None else keys)
-        picked = rng.permutation(pick(weight, order, n, rng))
-        codes = [column[picked] for column in codes]
-        numbers = {self.names[j]: column[picked] for j, column in known.items()}
-        for j in self._coarse() - set(given) - set(known):
-            codes[j] = self._redrawn(j, codes[j], rng)
+        pool = self._pool(n, rng, given).chosen(n, rng)
+        numbers = {self.names[j]: column for j, column in pool.numbers.items()}
+        coarse = self._coarse() - set(given)
         listed = [j for j in range(len(self.names)) if j not in self.intervals]
         for j in [*listed, *self.intervals]:
-            if j not in known:
-                numbers[self.names[j]] = self._numbers(j, codes[j], rng, given.get(j))
+            if j not in pool.numbers:
+                cells = self._redrawn(j, pool.groups[j], rng) if j in coarse else pool.cells(j)
+                numbers[self.names[j]] = self._numbers(j, cells, rng, given.get(j))
         return {name: numbers[name] for name in self.names}
 
     def _numbers(
@@ -256,7 +259,7 @@ class FittedVine:
         """A number in the cell of each row that fulfils the condition."""
         intervals, name = self.intervals.get(j), self.names[j]
         if intervals is None:
-            return self.grid.numbers({name: codes}, rng)[name]
+            return self.grid.cells[name].first[codes]
         if condition is None:
             return intervals.draw(codes, rng)
         parts = self._between(j, condition)
@@ -270,28 +273,25 @@ class FittedVine:
         return numbers
 
     def ruled(
-        self,
-        codes: Codes,
-        weight: FloatArray,
-        rng: np.random.Generator,
-        given: Mapping[int, Condition] | None = None,
+        self, pool: Pool, rng: np.random.Generator, given: Mapping[int, Condition] | None = None
     ) -> Pool:
         """The rows of a pool that keep the rules, with their numbers in the columns of these.
 
         If next to none does, all of them: who rejects them later names the rules.
         """
         if self.rejecting is None:
-            return codes, weight, {}
+            return pool
         places = [self.names.index(name) for name in self.rejecting.modelled.names]
-        numbers = {j: self._numbers(j, codes[j], rng, (given or {}).get(j)) for j in places}
+        cells = {j: pool.cells(j) for j in places}
+        numbers = {j: self._numbers(j, cells[j], rng, (given or {}).get(j)) for j in places}
         _, good = self.rejecting.left({self.names[j]: v for j, v in numbers.items()})
         if good.mean() < LEAST_KEPT:
-            return codes, weight, {}
-        kept = {j: column[good] for j, column in numbers.items()}
-        return [column[good] for column in codes], weight[good], kept
+            return pool
+        pool = replace(pool, known={**pool.known, **cells}, numbers=numbers)
+        return pool.take(np.flatnonzero(good))
 
     def _pool(self, n: int, rng: np.random.Generator, given: Mapping[int, Condition]) -> Pool:
-        """Cells of rows to choose a sample from, their weights, and numbers that are drawn.
+        """Rows to choose a sample from, weighed, with the numbers that are drawn already.
 
         Rows are drawn without the condition and weighed by all tables; those that fulfil it stay,
         which are rows of the plain model. Where too few would, rows are drawn from the vine under
@@ -304,18 +304,18 @@ class FittedVine:
         pools: list[Pool] = []
         if not given or chance * many >= LEAST_FULFILLING:
             pools = [self._fulfilling(many, rng, given)]
-        if given and not (pools and effective(pools[0][1]) >= min(n, FEW)):
-            codes, weight, numbers = self.ruled(*self.draw_cells(size, rng, given), rng, given)
-            if not weight.sum() > 0:  # too unlikely together for floating-point numbers
-                weight = np.ones_like(weight)
+        if given and not (pools and effective(pools[0].weight) >= min(n, FEW)):
+            pool = self.ruled(self.draw(size, rng, given), rng, given)
+            if not pool.weight.sum() > 0:  # too unlikely together for floating-point numbers
+                pool = pool.weighed(np.ones(len(pool)))
             if self.factors is not None:
-                weight = self.weigh(codes, weight, 0)
-            pools.append((codes, weight, numbers))
-        best = max(pools, key=lambda pool: effective(pool[1]))
-        if given and effective(best[1]) < min(n, FEW):
+                pool = self.weigh(pool, 0)
+            pools.append(pool)
+        best = max(pools, key=lambda pool: effective(pool.weight))
+        if given and effective(best.weight) < min(n, FEW):
             warnings.warn(
                 "these conditions are rare: the sample repeats about "
-                f"{effective(best[1]):.0f} different rows of the model, so its margins may be "
+                f"{effective(best.weight):.0f} different rows of the model, so its margins may be "
                 "off; wider conditions are drawn better",
                 stacklevel=2,
             )
@@ -325,14 +325,18 @@ class FittedVine:
         self, many: int, rng: np.random.Generator, given: Mapping[int, Condition]
     ) -> Pool:
         """Those of many rows of the plain model that fulfil all conditions."""
-        codes, weight, numbers = self.ruled(*self.draw_cells(many, rng), rng, given)
-        if self.factors is not None:
-            weight = self.weigh(codes, weight, POLISH)
+        pool = self.ruled(self.draw(many, rng), rng)
+        if self.factors is not None and many >= LARGE_POOL:
+            pool = pool.weighed(self.reweighted(pool, FEWER, self.polished)[0])
+        elif self.factors is not None:
+            pool = self.weigh(pool, POLISH)
+        if not given:
+            return pool
+        cells = {j: pool.cells(j) for j in given}
+        pool = replace(pool, known={**pool.known, **cells})
         for j, condition in given.items():
-            weight = weight * self._left(j, condition)[codes[j]]
-        kept = np.flatnonzero(weight)
-        numbers = {j: column[kept] for j, column in numbers.items()}
-        return [column[kept] for column in codes], weight[kept], numbers
+            pool = pool.weighed(pool.weight * self._left(j, condition)[cells[j]])
+        return pool.take(np.flatnonzero(pool.weight))
 
     def _chance(self, given: Mapping[int, Condition]) -> float:
         """The share of rows that would fulfil all conditions if columns were independent."""
@@ -347,19 +351,21 @@ class FittedVine:
             if edge.family not in ("checkerboard", "independence")
         }
 
-    def _redrawn(
-        self, j: int, codes: NDArray[np.intp], rng: np.random.Generator
-    ) -> NDArray[np.intp]:
-        """Cells anew inside each group, spread evenly: nothing else depends on them."""
-        if len(codes) == 0:
-            return codes
-        groups = self.groups[j]
-        group = groups[codes]
+    def _redrawn(self, j: int, groups: NDArray[Any], rng: np.random.Generator) -> NDArray[np.intp]:
+        """Cells inside these groups, spread evenly: nothing else depends on them."""
         low, width = (part[0] for part in self.ladder(j))
-        order = np.argsort(low, kind="stable")
-        start = np.full(groups.max() + 1, np.inf)
-        np.minimum.at(start, groups, low)
-        share = stratified(np.zeros(len(codes), dtype=np.intp), group, rng)
-        point = start[group] + share * np.bincount(groups, width)[group]
-        found = order[np.clip(np.searchsorted(low[order], point, side="right") - 1, 0, None)]
-        return np.where(groups[found] == group, found, codes)
+        size = np.bincount(self.groups[j], width)
+        start = np.full(len(size), np.inf)
+        np.minimum.at(start, self.groups[j], low)
+        point = start[groups] + stratified(groups.astype(np.intp), rng) * size[groups]
+        return self.cells(j, point, np.zeros(len(groups), dtype=np.intp), groups)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Where the cells of a column lie in [0, 1], in each class."""
+
+    #: Cells as they stand side by side, those of a group together; how many each group has.
+    order: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+    ladders: Ladders

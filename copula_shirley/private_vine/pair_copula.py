@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copula_shirley.lazy import LazyModule
+from copula_shirley.private_vine.ladders import Ladders
 from copula_shirley.schema.domain import FloatArray
 
 if TYPE_CHECKING:
@@ -49,6 +50,18 @@ Labels = NDArray[np.intp]
 Uniforms = NDArray[np.floating[Any]]
 
 
+class _Lines(NamedTuple):
+    """The child's cells for each class and cell of the partner, all lines side by side."""
+
+    #: Cumulative shares, and those of each cell: P(child before it), P(child in it).
+    ladders: Ladders
+    below: FloatArray
+    mass: FloatArray
+    #: Where each cell begins in [0, 1], and its width.
+    low: FloatArray
+    width: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class PairCopula:
     """A piecewise constant density per class; axis 0 is the partner, axis 1 the child."""
@@ -62,15 +75,22 @@ class PairCopula:
     family: str
 
     @cached_property
-    def _ladder(self) -> FloatArray:
-        """Cumulative shares of the child's cells, a line for each class and cell of the partner."""
+    def _lines(self) -> _Lines:
         start = np.zeros_like(self.mass[..., :1])
         ladder = np.cumsum(np.concatenate([start, self.mass], axis=2), axis=2)
         ladder = ladder / np.maximum(ladder[..., -1:], 1e-300)
-        return np.asarray(ladder.reshape(-1, ladder.shape[2]))
+        ladder = ladder.reshape(-1, ladder.shape[2])
+        edges = np.repeat(self.edges_b, self.mass.shape[1], axis=0)
+        below, low = ladder[:, :-1], edges[:, :-1]
+        parts = (below, np.diff(ladder, axis=1), low, np.diff(edges, axis=1))
+        return _Lines(Ladders(below), *(part.ravel() for part in parts))
+
+    @cached_property
+    def _turned(self) -> PairCopula:
+        return PairCopula(self.edges_b, self.edges_a, self.mass.transpose(0, 2, 1), self.family)
 
     def turned(self) -> PairCopula:
-        return PairCopula(self.edges_b, self.edges_a, self.mass.transpose(0, 2, 1), self.family)
+        return self._turned
 
     def for_classes(self, classes: int) -> PairCopula:
         edges_a, edges_b, mass = (
@@ -78,30 +98,41 @@ class PairCopula:
         )
         return PairCopula(edges_a, edges_b, mass, self.family)
 
-    def line(self, given: Uniforms, label: Labels) -> Labels:
-        """The line of ``_ladder`` in which a value of the partner lies."""
-        return np.asarray(label * self.mass.shape[1] + cell_of(self.edges_a, given, label))
+    # A row lies in a *line*, by its class and the partner's cell, and in a *cell* of the child.
+    # Who knows these already need not search for them.
+
+    def line(self, cell: Labels, label: Labels) -> Labels:
+        """The line of a cell of the partner."""
+        return np.asarray(label * self.mass.shape[1] + cell)
+
+    def found(self, share: FloatArray, line: Labels) -> Labels:
+        """The cell in which h reaches a share."""
+        return self._lines.ladders.find(line, share)
+
+    def h_in(self, cell: Labels, value: Uniforms, line: Labels) -> FloatArray:
+        """P(child <= value | line), for a value in this cell."""
+        lines = self._lines
+        at = line * self.mass.shape[2] + cell
+        inside = (value - lines.low.take(at)) / np.maximum(lines.width.take(at), 1e-300)
+        share = lines.below.take(at) + lines.mass.take(at) * np.clip(inside, 0, 1)
+        return np.asarray(share)
+
+    def inverse_in(self, cell: Labels, share: FloatArray, line: Labels) -> FloatArray:
+        """The value in this cell with h(value | line) = share."""
+        lines = self._lines
+        at = line * self.mass.shape[2] + cell
+        inside = (share - lines.below.take(at)) / np.maximum(lines.mass.take(at), 1e-300)
+        return np.asarray(lines.low.take(at) + lines.width.take(at) * np.clip(inside, 0, 1))
 
     def h(self, value: Uniforms, given: Uniforms, label: Labels) -> FloatArray:
         """P(child <= value | partner = given, class)."""
-        ladder = self._ladder
-        j, line = cell_of(self.edges_b, value, label), self.line(given, label)
-        low, high = self.edges_b[label, j], self.edges_b[label, j + 1]
-        below, above = ladder[line, j], ladder[line, j + 1]
-        share = np.clip((value - low) / np.maximum(high - low, 1e-300), 0, 1)
-        return np.asarray(below + (above - below) * share)
+        line = self.line(cell_of(self.edges_a, given, label), label)
+        return self.h_in(cell_of(self.edges_b, value, label), value, line)
 
     def inverse(self, share: FloatArray, given: Uniforms, label: Labels) -> FloatArray:
         """The value with h(value | given) = share."""
-        ladder = self._ladder
-        line, size = self.line(given, label), self.mass.shape[2]
-        starts = (ladder[:, :-1] + np.arange(len(ladder))[:, None]).ravel()
-        j = np.searchsorted(starts, line + share, side="right") - 1 - line * size
-        j = np.clip(j, 0, size - 1)
-        low, high = self.edges_b[label, j], self.edges_b[label, j + 1]
-        below, above = ladder[line, j], ladder[line, j + 1]
-        inside = np.clip((share - below) / np.maximum(above - below, 1e-300), 0, 1)
-        return np.asarray(low + (high - low) * inside)
+        line = self.line(cell_of(self.edges_a, given, label), label)
+        return self.inverse_in(self.found(share, line), share, line)
 
     @property
     def tau(self) -> float:
@@ -127,13 +158,22 @@ class PairCopula:
 
 def cell_of(edges: FloatArray, value: Uniforms, label: Labels) -> Labels:
     """The cell of each value on the edges of its class."""
-    if len(edges) == 1:
-        return np.searchsorted(edges[0, 1:-1], value, side="right")
-    cells = np.empty(len(value), dtype=np.intp)
-    for c, own in enumerate(edges):
-        here = label == c
-        cells[here] = np.searchsorted(own[1:-1], value[here], side="right")
-    return cells
+    return Ladders(edges[:, :-1]).find(label, value)
+
+
+def cells_in(finer: FloatArray, coarser: FloatArray) -> Labels | None:
+    """The coarser cell, by class, in which each finer one lies; None where an edge cuts one.
+
+    Examples
+    --------
+    >>> thirds, sixths = (np.linspace([0], [1], k, axis=1) for k in (4, 7))
+    >>> cells_in(sixths, thirds).tolist(), cells_in(thirds, sixths)
+    ([[0, 0, 1, 1, 2, 2]], None)
+    """
+    pairs = [(own[1:-1], cells) for own, cells in zip(coarser, finer, strict=True)]
+    first = np.stack([np.searchsorted(own, cells[:-1], side="right") for own, cells in pairs])
+    last = np.stack([np.searchsorted(own, cells[1:], side="left") for own, cells in pairs])
+    return first if np.array_equal(first, last) else None
 
 
 def edges_of(mass: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ class NoisyTable:
 
 
 def reweight(
-    cells: Sequence[NDArray[np.signedinteger]],
+    cells: Sequence[NDArray[np.integer[Any]]],
     tables: Sequence[NoisyTable],
     start: FloatArray,
     kappa: float,
@@ -44,29 +45,33 @@ def reweight(
 
     Parameters
     ----------
-    cells : for each table, the cell of each row
+    cells : for each table, the cell of each row; short numbers take the least memory
     tables : the noisy tables
     start : weights before, in rows
     kappa : weight of the drawn rows against the tables
     sweeps : number of passes through the tables
     factors : logarithmic factors to start from
     """
-    weights = np.array(start, dtype=float)
+    weights, place = np.array(start, dtype=float), np.empty(len(start), dtype=np.intp)
+    factor = np.empty(len(start))
     thetas = [np.zeros(table.counts.size) for table in tables]
     if factors is not None:
         thetas = [np.array(factor) for factor in factors]
         logs = np.zeros(len(weights))
         for cell, theta in zip(cells, thetas, strict=True):
-            logs += theta[cell]
+            np.copyto(place, cell, casting="same_kind")
+            logs += theta.take(place, out=factor, mode="clip")
         # factors of tables without noise know no bound; their product may overflow
         weights *= np.exp(logs - logs.max(initial=-np.inf))
         weights *= np.sum(start) / max(weights.sum(), 1e-300)
     for _ in range(sweeps):
         for i, (cell, table) in enumerate(zip(cells, tables, strict=True)):
-            now = np.bincount(cell, weights, table.counts.size).astype(float)
+            np.copyto(place, cell, casting="same_kind")
+            now = np.zeros(table.counts.size)
+            np.add.at(now, place, weights)  # faster than bincount since numpy 1.25
             step = _newton(now, table.counts, kappa * table.sigma**2, thetas[i])
             thetas[i] += step
-            weights *= np.exp(step)[cell]
+            weights *= np.exp(step).take(place, out=factor, mode="clip")
     return weights, thetas
 
 

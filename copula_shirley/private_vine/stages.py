@@ -35,8 +35,9 @@ from copula_shirley.private_vine.margins import (
     smooth,
     to_simplex,
 )
-from copula_shirley.private_vine.model import POOL, SWEEPS, FittedVine, Grouped
+from copula_shirley.private_vine.model import POOL, SWEEPS, FittedVine
 from copula_shirley.private_vine.pair_copula import pair_copula, shrink_to
+from copula_shirley.private_vine.pool import Pool
 from copula_shirley.private_vine.reweighting import NoisyTable
 from copula_shirley.private_vine.tails import shares, slopes, with_tails
 from copula_shirley.private_vine.vine import (
@@ -51,7 +52,7 @@ from copula_shirley.schema.domain import LARGEST_DOMAIN, FloatArray
 from copula_shirley.schema.schema import Schema
 
 #: Number of the method: another one asks other questions, or makes another model of the answers.
-REVISION = 8
+REVISION = 9
 LEAST_ROWS, LEAST_CLASS = 10.0, 1e-3
 #: A smaller share of the budget is not spent.
 LEAST_SHARE = 1e-12
@@ -480,16 +481,15 @@ class _Learner:
         if not self.problem.reweighted:
             return
         rng = np.random.default_rng(self.problem.pool_seed)
-        drawn = model.draw_cells(int(min(POOL * model.total, FIT_POOL)) + 1, rng)
-        pool, weight, _ = model.ruled(*drawn, rng)
-        grouped = model.grouped(pool)
+        pool = model.draw(int(min(POOL * model.total, FIT_POOL)) + 1, rng)
+        pool = model.ruled(pool, rng)
         if self.coarse is not None:
-            self._use_coarse(self.coarse, grouped, weight)
+            self._use_coarse(self.coarse, pool)
         if self.plan.extras > 0:
-            yield from self._extra_tables(grouped, weight)
-        model.weigh(pool, weight, SWEEPS)
+            yield from self._extra_tables(pool)
+        model.weigh(pool, SWEEPS)
 
-    def _use_coarse(self, coarse: CoarseTables, grouped: Grouped, weight: FloatArray) -> None:
+    def _use_coarse(self, coarse: CoarseTables, pool: Pool) -> None:
         """Coarse tables that the vine misses most; those beyond noise are for the reweighting."""
         maps = {j: own.astype(np.int32) for j, own in coarse.groups.items()}
         self.coarse_tables = {
@@ -502,27 +502,25 @@ class _Learner:
             )
             for pair, table in coarse.tables.items()
         }
-        missed = self._missed(coarse, grouped, weight * (self.model.total / weight.sum()))
+        missed = self._missed(coarse, pool, pool.weight * (self.model.total / pool.weight.sum()))
         found = sorted(missed, key=lambda pair: -missed[pair])[:MOST_COARSE_TABLES]
         self.coarse_tables = {pair: self.coarse_tables[pair] for pair in found}
         for pair, table in self.coarse_tables.items():
             if missed[pair] > 0:
                 self.model.noisy_tables.append(table)
 
-    def _missed(
-        self, coarse: CoarseTables, grouped: Grouped, weights: FloatArray
-    ) -> dict[Pair, float]:
+    def _missed(self, coarse: CoarseTables, pool: Pool, weights: FloatArray) -> dict[Pair, float]:
         """Rows by which the model is off the coarse table of each pair, beyond noise."""
         chance = 1 + self.model.total / len(weights)  # of the rows, and of the drawn ones
         found = {}
         for pair, table in self.coarse_tables.items():
-            cells = self.model.table_cells(table, grouped)
+            cells = pool.table_cells(table)
             expected = np.bincount(cells, weights, table.counts.size).astype(float)
             expected = expected.reshape(table.shape)
             found[pair] = coarse.excess(pair, expected, expected * chance)
         return found
 
-    def _extra_tables(self, grouped: Grouped, weight: FloatArray) -> Queries[None]:
+    def _extra_tables(self, pool: Pool) -> Queries[None]:
         """Choose and count tables in batches, each against the model reweighted to the last ones.
 
         A table is worth the rows by which the model is off its pairs, less what its own noise
@@ -541,8 +539,8 @@ class _Learner:
         batches = [len(part) for part in np.array_split(np.arange(count), min(BATCHES, count))]
         for i, size in enumerate(batches):
             part = share * size / count if i < len(batches) - 1 else self.left
-            weights, _ = self.model.reweighted(grouped, weight, BATCH_SWEEPS)
-            missed = self._missed(self.coarse, grouped, weights)
+            weights, _ = self.model.reweighted(pool, BATCH_SWEEPS)
+            missed = self._missed(self.coarse, pool, weights)
             noise = ABSOLUTE * 0.5 * self._sigma(part, size)
             worth = [
                 sum(missed.get(pair, 0.0) for pair in combinations(one, 2))

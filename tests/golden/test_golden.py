@@ -38,6 +38,8 @@ MOST_TOLD = 40
 HEADER = "model.json"
 #: Before the place of a text that is written once.
 MARK = "@"
+#: Longer texts are written once.
+SHORT = 8
 KINDS = {
     "age": "integer",
     "job": "categorical",
@@ -384,11 +386,39 @@ def unpacked(value: Any, texts: list[str]) -> Any:
     return [{**value["alike"], **line} for line in lines]
 
 
+def packed(value: Any, texts: dict[str, int]) -> Any:
+    """What ``unpacked`` takes; new texts are added to those that are known."""
+    if isinstance(value, str) and len(value) > SHORT:
+        return f"{MARK}{texts.setdefault(value, len(texts))}"
+    if isinstance(value, dict):
+        return {key: packed(part, texts) for key, part in value.items()}
+    if not isinstance(value, list):
+        return value
+    if len(value) < 2 or not all(isinstance(one, dict) and one for one in value):
+        return [packed(part, texts) for part in value]
+    first = value[0]
+    if any(one.keys() != first.keys() for one in value):
+        return [packed(part, texts) for part in value]
+    fields = [key for key in first if any(one[key] != first[key] for one in value)]
+    alike = {key: packed(part, texts) for key, part in first.items() if key not in fields}
+    lines = [[packed(one[key], texts) for key in fields] for one in value]
+    return {"alike": alike, "fields": fields, "lines": lines}
+
+
 def write_golden() -> None:
-    """All records anew, not packed."""
+    """All records anew, a line a case."""
     cases = {name: record_of(case) for name, case in CASES.items()}
-    assert unpacked(cases, []) == cases
-    GOLDEN.write_text(json.dumps({"cases": cases, "texts": []}, indent=0), encoding="utf-8")
+    texts: dict[str, int] = {}
+    lines = [f"{json.dumps(n)}:{dumped(packed(case, texts))}" for n, case in cases.items()]
+    body = ",\n".join(lines)
+    found = f'{{"cases":{{\n{body}\n}},"texts":{dumped(list(texts))}}}\n'
+    content = json.loads(found)
+    assert unpacked(content["cases"], content["texts"]) == json.loads(json.dumps(cases))
+    GOLDEN.write_text(found, encoding="utf-8")
+
+
+def dumped(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 if __name__ == "__main__":

@@ -27,8 +27,9 @@ def test_rows_of_the_plain_model_stay_where_enough_fulfil_a_rare_condition(
     # 800 of 40,000 rows lie from 0 to 19, 40 at 7
     for ends, plain in (((0, 19), True), ((7, 7), False)):
         given = {0: conditions({"number": ends}, schema)["number"]}
-        codes, weight, _ = fitted._pool(10_000, np.random.default_rng(1), given)
-        assert len(weight) == len(codes[0]) and (weight > 0).any()
+        pool = fitted._pool(10_000, np.random.default_rng(1), given)
+        weight = pool.weight
+        assert len(weight) == len(pool.cells(0)) and (weight > 0).any()
         assert (FEW <= len(weight) < 1100) if plain else len(weight) == 2 * LEAST_POOL
         drawn = fitted.sample(2000, np.random.default_rng(1), given)
         assert ((drawn["number"] >= ends[0]) & (drawn["number"] <= ends[1])).all()

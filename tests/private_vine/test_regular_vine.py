@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, norm
 
 from copula_shirley.private_vine.pair_copula import PairCopula, edges_of, rake
-from copula_shirley.private_vine.vine import Edge, RegularVine, spanning_tree, stratified
+from copula_shirley.private_vine.rosenblatt import Drawn, draw, stratified
+from copula_shirley.private_vine.vine import Edge, RegularVine, spanning_tree
 
 
 def random_copula(rng: np.random.Generator, classes: int, k: int = 4) -> PairCopula:
@@ -48,11 +49,11 @@ def test_the_transform_and_its_inverse_give_rows_back(seed: int, d: int, classes
     label = rng.integers(0, classes, 60)
     rows = {v: rng.random(60) for v in range(d)}
     # drawn between bounds that leave no room, each variable goes forth and back
-    drawn, weight = vine.draw(label, rng, {v: (u, u) for v, u in rows.items()})
+    drawn, weight = draw(vine, label, rng, {v: (u, u) for v, u in rows.items()})
     assert not weight.any()
     for v, u in rows.items():
         # normal scores far out lose digits in each of up to five steps
-        assert np.abs(drawn[v] - u).max() < 1e-5
+        assert np.abs(drawn.value(v) - u).max() < 1e-5
 
 
 @settings(max_examples=20)
@@ -61,13 +62,15 @@ def test_pseudo_observations_of_drawn_rows_are_uniform(seed: int) -> None:
     rng = np.random.default_rng(seed)
     vine = random_vine(rng, 4, 3)
     label = np.zeros(2000, dtype=int)
-    drawn, weight = vine.draw(label, rng)
+    drawn, weight = draw(vine, label, rng)
     assert (weight == 1).all()
-    known = {(v, frozenset()): u for v, u in drawn.items()}
+    # of the rows alone, with nothing that is remembered from the draw
+    known = Drawn(vine, label, {v: drawn.value(v) for v in range(4)})
     for _, edge in vine.edges:
         whole = edge.given | {edge.partner}
         for variable, given_ in ((edge.child, whole), (edge.partner, edge.given)):
-            u = vine.value(known, variable, given_, label)
+            u = known.value(variable, given_)
+            assert np.abs(drawn.value(variable, given_) - u).max() < 1e-5
             u = norm.cdf(u) if given_ else u
             # draws are spread more evenly than independent ones, for which this is 1e-9
             assert kstest(u, "uniform").pvalue > 1e-9
@@ -79,10 +82,10 @@ def test_a_pair_has_the_probabilities_of_its_copula() -> None:
     vine = random_vine(rng, 2, 1)
     ((_, edge),) = vine.edges
     n = 20_000
-    drawn, _ = vine.draw(np.zeros(n, dtype=int), rng)
+    drawn, _ = draw(vine, np.zeros(n, dtype=int), rng)
     copula = edge.copula
     counts, _, _ = np.histogram2d(
-        drawn[edge.partner], drawn[edge.child], (copula.edges_a[0], copula.edges_b[0])
+        *map(drawn.value, (edge.partner, edge.child)), (copula.edges_a[0], copula.edges_b[0])
     )
     # systematic draws: the error is below that of independent ones, six of whose deviations
     assert np.abs(counts / n - copula.mass[0]).max() < 6 * np.sqrt(0.25 / n)
@@ -124,12 +127,11 @@ def test_the_spanning_tree_is_the_largest(seed: int, d: int) -> None:
 @given(st.integers(1, 400), st.integers(1, 5), st.integers(0, 99))
 def test_strata_are_spread_evenly(n: int, strata: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    label, cell = rng.integers(0, 2, n), rng.integers(0, strata, n)
-    drawn = stratified(label, cell, rng)
-    for y in range(2):
-        for c in range(strata):
-            here = np.sort(drawn[(label == y) & (cell == c)])
-            # one of them in each of as many equal parts
-            assert np.array_equal(np.floor(here * len(here) - 1e-9), np.arange(len(here))) or (
-                np.allclose(np.diff(here), 1 / max(len(here), 1), atol=1e-9)
-            )
+    state = rng.integers(0, strata, n) * int(rng.choice([1, 1000, 2**50]))
+    drawn = stratified(state, rng)
+    for c in np.unique(state):
+        here = np.sort(drawn[state == c])
+        # one of them in each of as many equal parts
+        assert np.array_equal(np.floor(here * len(here) - 1e-9), np.arange(len(here))) or (
+            np.allclose(np.diff(here), 1 / max(len(here), 1), atol=1e-9)
+        )
