@@ -34,8 +34,10 @@ from copula_shirley.errors import (
     SettingError,
 )
 from copula_shirley.files import model_file as artefact
+from copula_shirley.files.plain_json import sha256_of
 from copula_shirley.fitted import Fitted, Progress, generator_of, silent
 from copula_shirley.measure.curator import Curator
+from copula_shirley.measure.journal import Journal, Resumed
 from copula_shirley.measure.learned_functions import charged_functions, learn_functions
 from copula_shirley.measure.transcript import run
 from copula_shirley.outlook import ABOUT_ROWS, Outlook
@@ -117,6 +119,10 @@ class Generator(Fitted):
     learns_functions: ClassVar[bool] = True
     #: Whether a fit does nothing with rows but to count them, and can learn from pieces of a table.
     counts_pieces: ClassVar[bool] = False
+    #: Whether a fit that was stopped can go on from a journal.
+    resumes: ClassVar[bool] = False
+    #: Number of the method, for those that may make another model of the same answers.
+    revision: ClassVar[int] = 0
     #: Who answers questions about the rows; audits put one in its place that also takes notes.
     curator_class: type[Curator] = Curator
     #: Set by subclasses in ``__init__``.
@@ -126,8 +132,9 @@ class Generator(Fitted):
     release_ledger: str | None = None
     #: Told by a reservation just before it fits; true for that one fit.
     reserved: bool = False
-    #: Whether a fit is under way.
+    #: Whether a fit is under way, and where it is written down.
     _busy: bool = False
+    _journal: Journal | None = None
 
     # -- what a subclass writes ----------------------------------------------------
 
@@ -157,6 +164,9 @@ class Generator(Fitted):
         """The schema of a fit without one, which is read off the rows."""
         return Schema.draft(table)
 
+    def _prepare(self, held: Held, rng: np.random.Generator) -> None:
+        """Before anything is asked of a validated table."""
+
     def _enter(
         self, held: Held, coordinates: Coordinates, rng: np.random.Generator
     ) -> tuple[Rows, Schema, Ledger]:
@@ -168,7 +178,9 @@ class Generator(Fitted):
         """What a fit asks whatever is answered: counted in the pass that checks pieces."""
         return ()
 
-    def _curator_of_functions(self, rows: Any, ledger: Ledger, rng: np.random.Generator) -> Curator:
+    def _curator_of_functions(
+        self, rows: Any, ledger: Ledger, rng: np.random.Generator
+    ) -> Curator | Resumed:
         """Who answers what is asked about functions that a schema leaves to be learned."""
         source = None if ledger.budget is None else self.noise_source(rng.spawn(1)[0])
         return self.curator_class(rows, ledger, source)
@@ -248,6 +260,33 @@ class Generator(Fitted):
 
     # -- before a row is read ----------------------------------------------------------
 
+    def facts(self, schema: Schema, releases: str | None) -> dict[str, Any]:
+        """Which fit it would be, for a journal: method, settings, schema, release ledger, seed."""
+        settings = {k: v for k, v in self.get_params().items() if k != "random_state"}
+        seed = self.random_state
+        return {
+            "generator": self.name,
+            "revision": self.revision,
+            "settings": settings,
+            "schema_sha256": sha256_of(schema.to_dict()),
+            "random_state": int(seed) if isinstance(seed, np.integer) else seed,
+            "releases": releases,
+        }
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether a fit with these settings could go on from a journal."""
+        return self.resumes and isinstance(self.random_state, int | np.integer | None)
+
+    def _check_journal(self) -> None:
+        """Refuse a journal where a fit could not go on."""
+        if not self.resumes:
+            raise SettingError(f"journal must be None: a fit of {self.name!r} cannot go on with it")
+        if not self.can_resume:
+            raise SettingError(
+                "random_state must be None or a whole number where there is a journal"
+            )
+
     def coordinates(self, schema: Schema) -> Coordinates:
         """How rows with the rules of a schema enter the model; a target stays as it is."""
         return Coordinates.under(schema, self.get_params())
@@ -315,6 +354,7 @@ class Generator(Fitted):
         schema: Schema | None = None,
         *,
         progress: Progress | None = None,
+        journal: Journal | None = None,
     ) -> Self:
         """Fit the generator.
 
@@ -330,16 +370,21 @@ class Generator(Fitted):
             as an unprotected use of the rows: nothing is proved, and a ``PrivacyWarning`` says so.
         progress : callable, optional
             Told the name of each stage and the share of the work that is done.
+        journal : Journal, optional
+            Where every answer is written down, so that a fit that was stopped goes on there.
         """
         self._check_reserved()
+        if journal is not None:
+            self._check_journal()
         with FITTING:
             if self._busy:  # two fits of one object would share answers
                 raise SettingError("this generator is being fitted; fit a clone of it meanwhile")
             self._busy = True
+        self._journal = journal
         try:
             return self._fitted(table, schema, progress or silent)
         finally:
-            self._busy = False
+            self._busy, self._journal = False, None
 
     def _fitted(self, given: Any, schema: Schema | None, report: Progress) -> Self:
         report("validate", 0.0)
@@ -368,6 +413,7 @@ class Generator(Fitted):
         schema = held.schema
         if poor := self.outlook(schema, held.rows).words:
             warnings.warn(f"{' '.join(poor)} {ABOUT_ROWS}", PoorTableWarning, stacklevel=4)
+        self._prepare(held, fit_rng)
         coordinates = self.coordinates(schema)
         rows, modelled, ledger = self._enter(held, coordinates, fit_rng)
         if modelled is not coordinates.modelled:
@@ -394,10 +440,14 @@ class Generator(Fitted):
         """A table that was validated for such a fit, or is now."""
         if isinstance(given, str | Path):
             given = held_table(given, schema, counts_pieces=self.counts_pieces)
+        marked = self._journal is not None
         if not isinstance(given, Admitted | AdmittedPieces):
-            return self.admit(given, schema)
+            return self.admit(given, schema, marked=marked)
         same = (given.schema, given.on_unknown) == (schema, self.on_unknown)
-        return given if same else self.admit(given.given, schema)
+        known = not marked or isinstance(given, Admitted) or given.mark is not None
+        if same and known:
+            return given
+        return self.admit(given.given, schema, marked=marked)
 
     def _learn_functions(self, held: Held, ledger: Ledger, rng: np.random.Generator) -> None:
         """Learn what columns follow from others, as rules of the schema leave it to a fit."""
@@ -411,16 +461,22 @@ class Generator(Fitted):
         run(learn_functions(coordinates, curator.calibration), curator)
 
     def admit(
-        self, table: pd.DataFrame | Source, schema: Schema, *, show_values: bool = False
+        self,
+        table: pd.DataFrame | Source,
+        schema: Schema,
+        *,
+        show_values: bool = False,
+        marked: bool = False,
     ) -> Admitted | AdmittedPieces:
         """The table on the declared part of its domain, or one error before anything is spent.
 
         ``fit`` takes it in place of the table. It is a copy: what becomes of the caller's table
         changes nothing. Pieces of a table are read once, and refused if they change later.
+        ``marked`` is for a fit with a journal, which must know the rows again.
         """
         bought, how, coordinates = self._to_buy(schema), self.on_unknown, self.coordinates(schema)
         names = tuple(name for name in schema.names if name not in bought)
-        admission = Admission(schema, coordinates, how, show_values, names)
+        admission = Admission(schema, coordinates, how, show_values, names, marked)
         table = as_frame(table)
         if not isinstance(table, Source):
             found = admission.whole(table)

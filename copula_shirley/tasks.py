@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from copula_shirley.files.texts import one_line
 from copula_shirley.fitted import Progress, RandomState, silent
 from copula_shirley.generator import Generator, load
 from copula_shirley.least_squares import Regression, regression, unproved
+from copula_shirley.measure.journal import Journal, journal_path
 from copula_shirley.outlook import ABOUT_ROWS
 from copula_shirley.privacy.card import Card
 from copula_shirley.publish.outputs import Output, check_apart
@@ -78,6 +80,8 @@ class Order:
     #: About how many rows there are, if that is public: whether a fit is refused as useless then
     #: depends on nothing private.
     rows_about: int | None = None
+    #: Start anew although there is the journal of a fit that was stopped.
+    fresh: bool = False
     #: Told what deserves a look before anything is spent, such as a poor outlook.
     tell: Callable[[str], None] | None = None
     #: Asked whether to go on where nothing useful can come out; without it that is refused.
@@ -262,9 +266,9 @@ def fit(order: Order, output: Output, progress: Progress = silent) -> Done:
     """Fit a generator and save it; spends what its settings say."""
     if output.is_stream:
         raise SettingError("output ('-') must be a file: a model is no text")
-    with output.written(order.inputs) as files:
+    with _journal(order, output) as journal, output.written(order.inputs) as files:
         _check_model_name("output", output.path)
-        done = fitted(order, output.path.name, progress)
+        done = fitted(order, output.path.name, progress, journal=journal)
         card = done.generator.card()
         done.generator.save(files.at[output.path], card)
         files.add_cards(card)
@@ -320,9 +324,9 @@ def synthesize(
     def check_size(schema: Schema, fitted_rows: int) -> None:
         check_written(output.path, schema, fitted_rows if rows is None else rows)
 
-    with output.written(order.inputs) as files:
+    with _journal(order, output) as journal, output.written(order.inputs) as files:
         _check_model_name("save_model", output.model)
-        done = fitted(order, output.path.name, progress, check_size)
+        done = fitted(order, output.path.name, progress, check_size, journal)
         card = done.generator.card()
         if output.model is not None:
             done.generator.save(files.at[output.model], card)
@@ -413,25 +417,45 @@ def inspect(
 # -- their parts -------------------------------------------------------------------
 
 
+def _journal(order: Order, output: Output) -> AbstractContextManager[Journal | None]:
+    """Where a fit is written down: beside its output, if it has a place and a fit can go on."""
+    place = output.model if output.is_stream else output.path
+    if place is None or not order.generator.can_resume:
+        return nullcontext()
+    return Journal(journal_path(place), fresh=order.fresh, tell=order.tell)
+
+
 def fitted(
-    order: Order, what: str, progress: Progress, check_size: CheckSize | None = None
+    order: Order,
+    what: str,
+    progress: Progress,
+    check_size: CheckSize | None = None,
+    journal: Journal | None = None,
 ) -> Done:
     """Read, check and fit; what is wrong with the input shows before the fit starts.
 
     With a release ledger the cost is reserved before a row is read, under the name ``what``.
     ``check_size`` is told the schema and the number of rows before anything is spent.
     """
+    if journal is not None and order.declared is not None:
+        releases = None if order.releases is None else str(order.releases.resolve())
+        journal.check(order.generator.facts(order.declared, releases))
     if order.rows_about is not None and order.rows_about < 1:
         raise SettingError(f"rows_about ({order.rows_about!r}) must be 1 or more")
     if order.releases is None:
-        done = _fit_table(order, None, progress, check_size)
+        done = _fit_table(order, None, progress, check_size, journal)
         check_proved(done.unproved, order.accept_unproved)
         return done
     if order.declared is None:
         raise SettingError("schema (None) must be named: a release ledger needs a declared domain")
     ledger = ReleaseLedger.open(order.releases)
-    with ledger.reserve(order.generator, order.declared, what) as reservation:
-        return replace(_fit_table(order, reservation, progress, check_size), ledger=ledger)
+    if journal is not None and journal.begun:
+        reserved = ledger.resume(order.generator, order.declared, journal)
+    else:
+        reserved = ledger.reserve(order.generator, order.declared, what)
+    with reserved as reservation:
+        done = _fit_table(order, reservation, progress, check_size, journal)
+        return replace(done, ledger=ledger)
 
 
 def _fit_table(
@@ -439,6 +463,7 @@ def _fit_table(
     reservation: Reservation | None,
     progress: Progress,
     check_size: CheckSize | None,
+    journal: Journal | None,
 ) -> Done:
     def told(stage: str, share: float) -> None:
         progress(f"fit: {stage}", share)
@@ -461,7 +486,8 @@ def _fit_table(
         schema = Schema.draft(table, file=file)
         notes += draft_notes(table, schema)
     notes += _told(order, generator.notes(schema))
-    admitted = generator.admit(table, schema, show_values=order.show_values)
+    marked = {} if journal is None else {"marked": True}
+    admitted = generator.admit(table, schema, show_values=order.show_values, **marked)
     if check_size is not None:
         check_size(schema, len(table))
     if order.declared is None or order.rows_about is None:
@@ -471,10 +497,11 @@ def _fit_table(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
         warnings.simplefilter("ignore", PoorTableWarning)  # said and decided above
+        known = {} if journal is None else {"journal": journal}
         if reservation is None:
-            generator.fit(admitted, schema, progress=told)
+            generator.fit(admitted, schema, progress=told, **known)
         else:
-            reservation.fit(admitted, progress=told)
+            reservation.fit(admitted, progress=told, **known)
     said = [str(warning.message) for warning in caught]
     return Done(generator, why_unproved(generator), notes, said)
 

@@ -170,6 +170,10 @@ def order(
     accept_unproved: AcceptUnproved = False,
     accept_poor: AcceptPoor = False,
     rows_about: RowsAbout = None,
+    fresh: Annotated[
+        bool,
+        option(PRIVACY, "Start anew where a stopped fit could go on; spends again.", "--fresh"),
+    ] = False,
     seed: Seed = None,
 ) -> tasks.Order:
     """What the options of fit and synthesize ask for."""
@@ -186,6 +190,7 @@ def order(
         accept_unproved,
         accept_poor,
         rows_about,
+        fresh,
         ask=agreed if asks() else None,
     )
 

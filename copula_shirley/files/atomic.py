@@ -68,8 +68,7 @@ def atomic_paths(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
         for partial, current in reversed(targets.items()):
             partial.replace(current)
             finished.append(current)
-            with suppress(OSError):  # where folders can be flushed
-                _flush(current.parent)
+            flush_folder(current)
     except BaseException as error:
         _put_back(before)
         if not isinstance(error, OSError):
@@ -124,6 +123,12 @@ def read_text(path: str | Path, most: int, error: type[ShirleyError], what: str)
         return read_bytes(path, most, error, what).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise error(f"{what} {str(path)!r} is not UTF-8 text") from None
+
+
+def flush_folder(path: Path) -> None:
+    """Bring the name of a file to the disk, where folders can be flushed."""
+    with suppress(OSError):
+        _flush(path.parent)
 
 
 # -- parts ---------------------------------------------------------------------------

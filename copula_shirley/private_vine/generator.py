@@ -22,6 +22,7 @@ from copula_shirley.generator import Generator, Rebuilt
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.evidence import noise_faults
+from copula_shirley.measure.journal import Resumed
 from copula_shirley.measure.learned_functions import learn_functions
 from copula_shirley.measure.transcript import Replay, Transcript, run
 from copula_shirley.outlook import Outlook
@@ -119,6 +120,8 @@ class PrivateVine(Generator):
     name: ClassVar[str] = "private-vine"
     exact_noise: ClassVar[bool] = True
     counts_pieces: ClassVar[bool] = True
+    resumes: ClassVar[bool] = True
+    revision: ClassVar[int] = REVISION
     RENAMED: ClassVar[Mapping[str, str]] = {"tilt": "reweight"}
     RENAMED_VALUES: ClassVar[Mapping[tuple[str, Any], Any]] = {("domain", "private"): "measured"}
 
@@ -134,6 +137,8 @@ class PrivateVine(Generator):
     on_unknown: OnUnknown = "refuse"
     random_state: RandomState = None
     transcript_: Transcript = field(init=False)
+    #: Answers of the journal that a fit goes on with; None but during one that has a journal.
+    _known: Replay | None = field(default=None, init=False)
     #: How the columns are stored whose domain is measured; set by ``fit``.
     _stored: Mapping[str, str] = field(default_factory=dict, init=False)
 
@@ -203,6 +208,12 @@ class PrivateVine(Generator):
     def _asked_first(self, coordinates: Coordinates) -> Sequence[CellMap]:
         return first_tables(self.problem(coordinates, pool_seed=0))
 
+    def _prepare(self, held: Held, rng: np.random.Generator) -> None:
+        self._pool_seed = int(rng.integers(2**63))
+        if self._journal is not None:
+            facts = self.facts(held.schema, self.release_ledger)
+            self._pool_seed = self._journal.begin(facts, held.mark, self._pool_seed)
+
     def _enter(
         self, held: Held, coordinates: Coordinates, rng: np.random.Generator
     ) -> tuple[Rows, Schema, Ledger]:
@@ -217,11 +228,15 @@ class PrivateVine(Generator):
         seeded = rng.spawn(1)[0] if self.random_state is not None else rng
         self._source = None if self.epsilon is None else self.noise_source(seeded)
         self._written, self._stored = Transcript(), stored
+        noise = self._noise(schema)
+        if self._journal is not None:
+            self._written = self._journal.kept(self._source)
+            self._known = Replay(self._journal.known, noise, ledger)
         if rows is not None:
             return rows, schema, ledger
-        raw, noise = Raw(coordinates, stored), self._noise(schema)
-        curator = self.curator_class(held.seen(raw), ledger, self._source, noise, self._written)
-        columns = run(learn_domain(stored, self.target, noise), curator)
+        raw = Raw(coordinates, stored)
+        answerer = self._answerer(held.seen(raw), ledger, noise)
+        columns = run(learn_domain(stored, self.target, noise), answerer)
         schema = _with_columns(schema, columns)
         return held.seen(Inside(raw, schema), lasting=True), schema, ledger
 
@@ -258,18 +273,27 @@ class PrivateVine(Generator):
             rejecting=coordinates.rejecting(),
         )
 
-    def _curator_of_functions(self, rows: Any, ledger: Ledger, rng: np.random.Generator) -> Curator:
-        noise = self._noise(rows.schema)
-        return self.curator_class(rows, ledger, self._source, noise, self._written)
+    def _answerer(self, rows: Any, ledger: Ledger, noise: Calibration) -> Curator | Resumed:
+        """Who answers: the journal as long as it has answers, and a curator."""
+        curator = self.curator_class(rows, ledger, self._source, noise, self._written)
+        if self._journal is None or self._known is None:
+            return curator
+        return Resumed(self._journal, self._known, curator)
+
+    def _curator_of_functions(
+        self, rows: Any, ledger: Ledger, rng: np.random.Generator
+    ) -> Curator | Resumed:
+        return self._answerer(rows, ledger, self._noise(rows.schema))
 
     def _fit(self, rows: Any, ledger: Ledger, rng: np.random.Generator, progress: Progress) -> None:
-        noise = self._noise(rows.schema)
-        curator = self.curator_class(rows, ledger, self._source, noise, self._written)
-        self._pool_seed = int(rng.integers(2**63))
+        answerer = self._answerer(rows, ledger, self._noise(rows.schema))
         self._model = run(
-            learn(self.problem(self.coordinates_, self._pool_seed), progress), curator
+            learn(self.problem(self.coordinates_, self._pool_seed), progress), answerer
         )
-        self.transcript_ = curator.transcript
+        if self._journal is not None and self._known is not None:
+            self._journal.check_used(self._known.position)
+        self.transcript_ = Transcript(self._written.answers, self._written.queries)
+        self._written, self._known = self.transcript_, None
 
     def _draw(self, n: int, rng: np.random.Generator) -> dict[str, FloatArray]:
         return self._model.sample(n, rng)

@@ -12,6 +12,8 @@ The rule
 - From then on it counts, whatever happens: an error, a kill, a full disk. Some of the budget may
   be spent, and some of it may have been seen.
 - When the fit is done, its true cost takes the place of the reservation.
+- A fit that was stopped and goes on from its journal (``copula_shirley.measure.journal``) counts
+  once: it takes up its reservation. Started anew it reserves, and counts, once more.
 - Drawing from a saved model costs nothing, as often as one likes: it is post-processing.
 
 Composition
@@ -57,6 +59,7 @@ from copula_shirley.files.plain_json import parse_json, sha256_of
 from copula_shirley.files.texts import one_line
 from copula_shirley.fitted import Progress
 from copula_shirley.generator import RESERVING, Generator
+from copula_shirley.measure.journal import Journal
 from copula_shirley.privacy.budget import NEIGHBOURS, Budget, NeighbourName, Total
 from copula_shirley.privacy.ledger import ROUNDING, Ledger
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
@@ -198,6 +201,16 @@ def _chain(content: dict[str, Any]) -> list[str]:
     return chain
 
 
+def _fit_of(generator: Generator, schema: Schema) -> dict[str, str]:
+    """What a reservation says of its fit."""
+    settings = {k: v for k, v in generator.get_params().items() if k != "random_state"}
+    return {
+        "generator": generator.name,
+        "settings_sha256": sha256_of(settings),
+        "schema_sha256": sha256_of(schema.to_dict()),
+    }
+
+
 class _NotAloneError(ArtefactError):
     """Somebody else changes the ledger, too: its lock file was removed meanwhile."""
 
@@ -305,17 +318,31 @@ class ReleaseLedger:
         file that will be published.
         """
         cost = self.price(generator, schema)
-        settings = {k: v for k, v in generator.get_params().items() if k != "random_state"}
         entry = {
             "kind": RESERVED,
-            "generator": generator.name,
             "what": one_line(what),
             **asdict(cost),
-            "settings_sha256": sha256_of(settings),
-            "schema_sha256": sha256_of(schema.to_dict()),
+            **_fit_of(generator, schema),
             "person": schema.person,
         }
         return Reservation(self, self._append(entry, cost), cost, generator, schema)
+
+    def resume(self, generator: Generator, schema: Schema, journal: Journal) -> Reservation:
+        """What was reserved for a fit that was stopped, and goes on from its journal: counted once.
+
+        The journal of a fit that was complete, but not its output, must have all answers.
+        """
+        cost, number = self.price(generator, schema), journal.release
+        state = next((r.state for r in self.releases if r.number == number), None)
+        entries = [e for e in self._content["entries"] if e["number"] == number]
+        own = {**_fit_of(generator, schema), **asdict(cost)}
+        if state not in (BEGUN, SETTLED) or own.items() - entries[0].items():
+            raise BudgetError(
+                f"releases: {str(self.path)!r} does not know the fit of {str(journal.path)!r} as "
+                "one that was begun; add --fresh to start it anew, which counts once more"
+            )
+        journal.complete = state == SETTLED
+        return Reservation(self, int(str(number)), cost, generator, schema, state)
 
     def price(self, generator: Generator, schema: Schema) -> Cost:
         """The most that a fit can cost by its settings; no row is needed."""
@@ -414,6 +441,8 @@ class Reservation:
     cost: Cost
     _generator: Generator
     _schema: Schema
+    #: Of a fit that goes on: how the ledger knows it.
+    _known: str | None = None
     _begun: bool = False
 
     def __post_init__(self) -> None:
@@ -425,21 +454,28 @@ class Reservation:
 
     def __exit__(self, *_: object) -> None:
         RESERVING.reset(self._token)
-        if not self._begun:
+        if not self._begun and self._known is None:
             self._ledger._append({"kind": RETURNED, "number": self._number})
 
-    def fit(self, table: Any, *, progress: Progress | None = None) -> Generator:
+    def fit(
+        self, table: Any, *, progress: Progress | None = None, journal: Journal | None = None
+    ) -> Generator:
         """Fit the generator to a table; from here on the cost is spent."""
         if self._ledger.price(self._generator, self._schema) != self.cost:
             raise BudgetError(
                 "releases: the generator's settings must be those that were reserved for, a fit of "
                 f"{self.cost}"
             )
-        self._begun = True  # before it is written: a failure to write gives nothing back
-        self._ledger._append({"kind": BEGUN, "number": self._number})
+        begun, self._begun = self._begun, True  # now: a failure to write gives nothing back
+        if begun or self._known is None:
+            self._ledger._append({"kind": BEGUN, "number": self._number})
+        if journal is not None:
+            journal.release = self._number
         self._generator.reserved = True
-        model = self._generator.fit(table, self._schema, progress=progress)
-        self._settle(model.ledger_)
+        known = {} if journal is None else {"journal": journal}
+        model = self._generator.fit(table, self._schema, progress=progress, **known)
+        if self._known != SETTLED:
+            self._settle(model.ledger_)
         return model
 
     def _settle(self, ledger: Ledger) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley.errors import SchemaError
-from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rows.memory import MemoryRows, mark_of
 from copula_shirley.rows.pieces import (
     PiecedRows,
     Source,
@@ -57,6 +57,11 @@ class Held(Protocol):
         """The table, to be admitted once more."""
         ...
 
+    @property
+    def mark(self) -> int | None:
+        """By what the rows are known again; None if nobody asked for it. It is private."""
+        ...
+
     def seen(self, view: View, *, lasting: bool = False) -> Rows:
         """The rows as a view shows them; one that is asked most is kept as numbers."""
         ...
@@ -90,6 +95,10 @@ class Admitted:
         return self._table
 
     @property
+    def mark(self) -> int:
+        return mark_of(self.schema.without_left_out(self._table))
+
+    @property
     def names(self) -> Sequence[str]:
         return [str(name) for name in self._table.columns]
 
@@ -119,6 +128,8 @@ class Admission:
     show_values: bool
     #: Columns whose values are looked at; the domain of others is measured.
     looked_at: tuple[str, ...]
+    #: Whether rows shall be known again.
+    marked: bool = False
 
     def whole(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table, or one error before anything is spent."""
@@ -191,12 +202,15 @@ class Checked:
     problems: set[str] = field(default_factory=set)
     broken: set[str] = field(default_factory=set)
     counts: list[Integers] = field(default_factory=list)
+    #: See ``rows.memory.mark_of``.
+    mark: int = 0
 
     def add(self, other: Checked) -> None:
         self.rows += other.rows
         self.kept += other.kept
         self.problems |= other.problems
         self.broken |= other.broken
+        self.mark = (self.mark + other.mark) % 2**64
         self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
 
 
@@ -219,7 +233,8 @@ class Checking:
             for frame in frames:
                 if len(frame):
                     kept, problems, broken = self.admission.part(frame)
-                    found.add(Checked(len(frame), len(kept), problems, broken))
+                    mark = mark_of(kept) if self.admission.marked else 0
+                    found.add(Checked(len(frame), len(kept), problems, broken, mark=mark))
                     yield kept
 
         if self.view is None:
@@ -255,6 +270,7 @@ class AdmittedPieces:
             raise
         #: Rows of the table, and those that are learnt from.
         self.before, self.rows = found.rows, found.kept
+        self.mark = found.mark if admission.marked else None
         self._seen = None if view is None else self._rows(view, folder)
         if self._seen is not None:
             self._seen.know(cell_maps, found.counts)
