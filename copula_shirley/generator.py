@@ -44,7 +44,8 @@ from copula_shirley.outlook import ABOUT_ROWS, Outlook
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
-from copula_shirley.rows.admitted import Admission, Admitted, AdmittedPieces, Held
+from copula_shirley.rows.admission import Admission
+from copula_shirley.rows.admitted import Admitted, AdmittedPieces, Held
 from copula_shirley.rows.engines import held_table
 from copula_shirley.rows.made_up import check_made_up
 from copula_shirley.rows.memory import MemoryRows
@@ -480,7 +481,8 @@ class Generator(Fitted):
         table = as_frame(table)
         if not isinstance(table, Source):
             found = admission.whole(table)
-            return Admitted(found.copy() if found is table else found, schema, how)
+            kept = found.copy() if found is table else found
+            return Admitted(kept, schema, how, len(table))
         if not self.counts_pieces:
             raise SettingError(
                 f"model ({self.name!r}) learns from a table in memory alone: read it with "

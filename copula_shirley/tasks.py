@@ -32,6 +32,8 @@ from copula_shirley.publish.releases import ReleaseLedger, Reservation
 from copula_shirley.publish.verify import verify_file
 from copula_shirley.registry import make_generator
 from copula_shirley.rows.databases import Query
+from copula_shirley.rows.engines import check_whole, engine_notes, held_table
+from copula_shirley.rows.files import files_at, is_several
 from copula_shirley.rows.findings import SHOWN, Finding, findings
 from copula_shirley.rows.formats import check_format, file_of
 from copula_shirley.rows.recognising import recognised
@@ -84,6 +86,10 @@ class Order:
     fresh: bool = False
     #: Told what deserves a look before anything is spent, such as a poor outlook.
     tell: Callable[[str], None] | None = None
+    #: Where rows are held: in memory, or in files that are read in pieces; by default as it suits.
+    engine: str | None = None
+    #: Processes that read pieces.
+    workers: int = 1
     #: Asked whether to go on where nothing useful can come out; without it that is refused.
     ask: Callable[[str], bool] | None = None
 
@@ -96,7 +102,8 @@ class Order:
     def inputs(self) -> list[Path]:
         """Files that are read."""
         named = (file_of(self.data), self.schema, self.releases)
-        return [path for path in named if isinstance(path, Path)]
+        found = [path for path in named if isinstance(path, Path)]
+        return [one for path in found for one in (files_at(path) if is_several(path) else [path])]
 
 
 @dataclass(frozen=True)
@@ -185,6 +192,12 @@ def check(
     declared = Schema.read(schema) if isinstance(schema, Path) else schema
     if not isinstance(data, Path | Query):
         return findings(data, declared)
+    if isinstance(data, Path) and is_several(data):
+        return [
+            replace(found, where=f"{path.name}: {found.where}")
+            for path in files_at(data)
+            for found in check(path, declared, missing, sheet)
+        ]
     lines = None
     if check_format(data).is_text and (file := file_of(data)) is not None:
         lines, odd = whole(file, lambda: line_numbers(file, declared.file))
@@ -478,22 +491,32 @@ def _fit_table(
     told("read", 0.0)
     file = PLAIN
     if isinstance(table, Path | Query) and schema is None:
+        check_whole(table, order.engine)
         found = recognised(table, order.missing, sheet=order.sheet)
         table, file = found.table, found.file
-    elif isinstance(table, Path | Query):
-        table = read_table(table, schema, order.missing, sheet=order.sheet)
+    elif isinstance(table, Path | Query) and schema is not None:
+        table = held_table(
+            table,
+            schema,
+            order.engine,
+            missing=order.missing,
+            sheet=order.sheet,
+            workers=order.workers,
+            counts_pieces=generator.counts_pieces,
+        )
     if schema is None:
         schema = Schema.draft(table, file=file)
         notes += draft_notes(table, schema)
     notes += _told(order, generator.notes(schema))
     marked = {} if journal is None else {"marked": True}
     admitted = generator.admit(table, schema, show_values=order.show_values, **marked)
+    notes += _told(order, engine_notes(table, order.engine))
     if check_size is not None:
-        check_size(schema, len(table))
+        check_size(schema, admitted.before)
     if order.declared is None or order.rows_about is None:
         rows = order.rows_about or admitted.rows
         notes += _consented(order, schema, rows, ABOUT_ROWS)
-    notes += _told(order, _left_out(len(table), admitted.rows, schema))
+    notes += _told(order, _left_out(admitted.before, admitted.rows, schema))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PrivacyWarning)
         warnings.simplefilter("ignore", PoorTableWarning)  # said and decided above

@@ -10,6 +10,7 @@ from copula_shirley import tasks
 from copula_shirley.cli.options import DATA, Json, Missing, Sheet, option, source, takes
 from copula_shirley.cli.terminal import messages, print_json, print_table
 from copula_shirley.rows.databases import Query
+from copula_shirley.rows.files import files_at, is_several
 from copula_shirley.rows.findings import NOTICE
 from copula_shirley.rows.formats import check_format
 
@@ -38,7 +39,8 @@ def check(
     if not found:
         messages.print("Every row fits the schema and keeps its rules.")
         return 0
-    places = "lines" if check_format(data).is_text else "row numbers"
+    one = files_at(data)[0] if isinstance(data, Path) and is_several(data) else data
+    places = "lines" if check_format(one).is_text else "row numbers"
     head = ("where", "problem", "rows", places, *(["values"] if show_values else []))
     lines = [(f.where, f.problem, f.rows or "", f.at, ", ".join(f.values)) for f in found]
     print_table(NOTICE, head, [line[: len(head)] for line in lines])

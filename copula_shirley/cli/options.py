@@ -23,6 +23,7 @@ from copula_shirley.privacy.budget import LARGEST_EPSILON, SMALLEST_EPSILON, che
 from copula_shirley.publish.outputs import Output
 from copula_shirley.registry import make_generator
 from copula_shirley.rows.databases import Query
+from copula_shirley.rows.files import MOST_WORKERS
 from copula_shirley.rows.formats import place_of
 
 DATA, PRIVACY, METHOD, OUTPUT = OPTION_PANELS
@@ -36,8 +37,9 @@ def option(panel: str, help: str, *names: str, **more: Any) -> Any:  # noqa: A00
 Data = Annotated[
     str,
     typer.Argument(
-        help="Table: .csv, .parquet, .xlsx, .dta, .sav, ...; - is standard input; or a database, "
-        "sqlite:FILE or postgresql://HOST/NAME."
+        help="Table: .csv, .parquet, .xlsx, .dta, .sav, ...; a folder of them or 'parts/*.parquet' "
+        "(fit, synthesize, check); - is standard input; or a database, sqlite:FILE or "
+        "postgresql://HOST/NAME."
     ),
 ]
 Sheet = Annotated[str | None, option(DATA, "Sheet of a workbook, if it has several.", "--sheet")]
@@ -65,6 +67,18 @@ AcceptPoor = Annotated[
 RowsAbout = Annotated[
     int | None,
     option(DATA, "About how many rows there are, if that is public; see docs/privacy.md.", min=1),
+]
+Engine = Annotated[
+    Literal["memory", "files"] | None,
+    option(
+        DATA,
+        "Where rows are held: memory, or files that are read in pieces (folders, patterns, large "
+        "files; private-vine only).",
+        "--engine",
+    ),
+]
+Workers = Annotated[
+    int, option(DATA, "Processes that read files in pieces.", "--workers", min=1, max=MOST_WORKERS)
 ]
 Seed = Annotated[
     int | None, option(PRIVACY, "Repeatable noise and rows: experiments only, no release.", min=0)
@@ -174,6 +188,8 @@ def order(
         bool,
         option(PRIVACY, "Start anew where a stopped fit could go on; spends again.", "--fresh"),
     ] = False,
+    engine: Engine = None,
+    workers: Workers = 1,
     seed: Seed = None,
 ) -> tasks.Order:
     """What the options of fit and synthesize ask for."""
@@ -191,6 +207,8 @@ def order(
         accept_poor,
         rows_about,
         fresh,
+        engine=engine,
+        workers=workers,
         ask=agreed if asks() else None,
     )
 

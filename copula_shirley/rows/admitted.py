@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +11,9 @@ import numpy as np
 import pandas as pd
 
 from copula_shirley.errors import SchemaError
+from copula_shirley.rows.admission import Admission, Checked
+from copula_shirley.rows.files import FileSource
+from copula_shirley.rows.gathering import People
 from copula_shirley.rows.memory import MemoryRows, mark_of
 from copula_shirley.rows.pieces import (
     PiecedRows,
@@ -20,13 +23,10 @@ from copula_shirley.rows.pieces import (
     once_each,
     rows_shown,
 )
-from copula_shirley.rows.rows import CellMap, Integers, Rows, counted_in
+from copula_shirley.rows.rows import CellMap, Rows, counted_in
 from copula_shirley.rows.scratch import Scratch
 from copula_shirley.rules.coordinates import Coordinates
-from copula_shirley.schema.schema import OnUnknown, Schema
-
-#: Problems that an error names.
-NAMED = 5
+from copula_shirley.schema.schema import Schema
 
 
 class Held(Protocol):
@@ -85,6 +85,8 @@ class Admitted:
     _table: pd.DataFrame
     schema: Schema
     on_unknown: Any
+    #: Rows of the table, those included that are not learnt from.
+    before: int
 
     @property
     def table(self) -> pd.DataFrame:
@@ -119,66 +121,6 @@ class Admitted:
 
 
 @dataclass(frozen=True)
-class Admission:
-    """What a fit does with rows before it learns from them: a public map of each row by itself."""
-
-    schema: Schema
-    coordinates: Coordinates
-    on_unknown: OnUnknown
-    show_values: bool
-    #: Columns whose values are looked at; the domain of others is measured.
-    looked_at: tuple[str, ...]
-    #: Whether rows shall be known again.
-    marked: bool = False
-
-    def whole(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The table, or one error before anything is spent."""
-        return self.coordinates.enforced(self._validated(table, self.looked_at))
-
-    def part(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, set[str], set[str]]:
-        """The rows of a part of the table from which a model learns, and all that is wrong.
-
-        That is what is wrong with columns, and which rules are broken that must not be.
-        """
-        try:
-            table = self._validated(frame, self.looked_at)
-        except SchemaError:
-            return frame[:0], self._problems(frame), set()
-        kept, wrong = self.coordinates.kept_rows(table)
-        if wrong and self.schema.on_broken == "refuse":
-            return kept[:0], set(), set(wrong)
-        return self.schema.without_left_out(kept), set(), set(wrong)
-
-    def _problems(self, frame: pd.DataFrame) -> set[str]:
-        found = set()
-        for name in self.looked_at:
-            try:
-                self._validated(frame, [name])
-            except SchemaError as error:
-                found.add(str(error))
-        return found
-
-    def check(self, found: Checked) -> None:
-        """Refuse a table by one error that names all that is wrong with its pieces."""
-        if found.problems:
-            place = {f"column {name!r}": i for i, name in enumerate(self.schema.names)}
-            texts = sorted(
-                found.problems, key=lambda text: (place.get(text.partition(":")[0], -1), text)
-            )
-            more = f"; and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
-            raise SchemaError("; ".join(texts[:NAMED]) + more)
-        if found.rows == 0:
-            raise SchemaError("the table has no rows; at least one is needed")
-        self.coordinates.check_kept(found.broken, found.kept)
-
-    def _validated(self, frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-        show = self.show_values
-        return self.schema.validate(
-            frame, on_unknown=self.on_unknown, show_values=show, names=names
-        )
-
-
-@dataclass(frozen=True)
 class Through:
     """A view of the rows that a table admits."""
 
@@ -191,27 +133,6 @@ class Through:
 
     def __call__(self, frame: pd.DataFrame) -> MemoryRows:
         return self.view(self.admission.part(frame)[0])
-
-
-@dataclass
-class Checked:
-    """What pieces are like: rows, those that are learnt from, and all that is wrong."""
-
-    rows: int = 0
-    kept: int = 0
-    problems: set[str] = field(default_factory=set)
-    broken: set[str] = field(default_factory=set)
-    counts: list[Integers] = field(default_factory=list)
-    #: See ``rows.memory.mark_of``.
-    mark: int = 0
-
-    def add(self, other: Checked) -> None:
-        self.rows += other.rows
-        self.kept += other.kept
-        self.problems |= other.problems
-        self.broken |= other.broken
-        self.mark = (self.mark + other.mark) % 2**64
-        self.counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -259,25 +180,36 @@ class AdmittedPieces:
         view: View | None = None,
         cell_maps: Sequence[CellMap] = (),
     ) -> None:
-        self.given, self._admission = source, admission
+        self.given, self._source, self._admission = source, source, admission
         self.schema, self.on_unknown = admission.schema, admission.on_unknown
         self._scratch = Scratch() if source.may_keep else None
         self._first, folder = view, self._folder(view)
         try:
+            if admission.schema.person is not None:
+                self._source = self._people(source)
             found = self._checked(Checking(admission, view, tuple(cell_maps), folder))
         except BaseException:
             self.close()
             raise
         #: Rows of the table, and those that are learnt from.
-        self.before, self.rows = found.rows, found.kept
+        self.before, self.rows = getattr(self._source, "before", found.rows), found.kept
         self.mark = found.mark if admission.marked else None
         self._seen = None if view is None else self._rows(view, folder)
         if self._seen is not None:
             self._seen.know(cell_maps, found.counts)
 
+    def _people(self, source: Source) -> Source:
+        """The rows with those of each person together."""
+        if self._scratch is None or not isinstance(source, FileSource):
+            raise SchemaError(
+                f"person column {self.schema.person!r}: rows of a person can be brought together "
+                "from files alone; write the rows to Parquet files and name their folder"
+            )
+        return People(source, self._admission, self._scratch.folder())
+
     def _checked(self, work: Checking) -> Checked:
         found = Checked(counts=[np.zeros(one.shape, dtype=np.int64) for one in work.cell_maps])
-        for one in once_each(self.given, work):
+        for _, one in once_each(self._source, work):
             found.add(one)
         self._admission.check(found)
         return found
@@ -290,7 +222,7 @@ class AdmittedPieces:
         return None if view is None or self._scratch is None else self._scratch.folder()
 
     def _rows(self, view: View, folder: Path | None) -> PiecedRows:
-        return PiecedRows(self.given, Through(self._admission, view), self.rows, folder)
+        return PiecedRows(self._source, Through(self._admission, view), self.rows, folder)
 
     def seen(self, view: View, *, lasting: bool = False) -> PiecedRows:
         if self._seen is not None and view == self._first:

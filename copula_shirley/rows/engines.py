@@ -51,6 +51,27 @@ def held_table(
     return pd.concat(tables, ignore_index=True)
 
 
+def engine_notes(table: Any, engine: str | None) -> list[str]:
+    """What was chosen where nobody said what is wanted and files are read in pieces."""
+    if engine is not None or not isinstance(table, FileSource):
+        return []
+    count = len({piece.path for piece in table.pieces})
+    named = "1 large file" if count == 1 else f"{count:,} files"
+    return [
+        f"{named} are read in pieces, which are kept as numbers in a private folder until the fit "
+        "ends (--engine files; --engine memory reads all rows into memory)"
+    ]
+
+
+def check_whole(place: Any, engine: str | None) -> None:
+    """Refuse pieces where a schema is to be drafted, which takes all rows together."""
+    if engine == "files" or (isinstance(place, Path) and is_several(place)):
+        raise SettingError(
+            "schema (None) must be named to read files in pieces; 'shirley draft' writes one "
+            "from a single file"
+        )
+
+
 def chosen_engine(place: Any, *, counts_pieces: bool = True) -> str:
     """The engine for a table that says nothing else."""
     if isinstance(place, Query) or file_of(place) is None:

@@ -75,7 +75,7 @@ class FileSource:
         if type(workers) is not int or not 1 <= workers <= MOST_WORKERS:
             raise SettingError(f"workers ({workers!r}) must be a whole number to {MOST_WORKERS}")
         self.names: Sequence[str] = ()
-        self.pieces: list[Piece] = []
+        self.pieces: list[FilePiece] = []
         for path in sorted(paths):
             names, found = _pieces(path, schema, how)
             if self.pieces and set(names) != set(self.names):
@@ -84,13 +84,15 @@ class FileSource:
                 )
             self.names = self.names or names
             self.pieces += found
-        self._pool = Pool(workers)
+        self.pool = Pool(workers)
+        #: Bytes of all files.
+        self.size = sum(path.stat().st_size for path in paths)
 
     def each(self, work: Work[T]) -> Iterator[tuple[int, T]]:
-        return self._pool.each(self.pieces, work)
+        return self.pool.each(self.pieces, work)
 
     def close(self) -> None:
-        self._pool.close()
+        self.pool.close()
 
 
 class Pool:

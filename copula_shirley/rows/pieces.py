@@ -126,7 +126,7 @@ class PiecedRows:
         self.passes += 1
         totals = [np.zeros(one.shape, dtype=np.int64) for one in cell_maps]
         work = Counting(self.view, self.folder, tuple(cell_maps))
-        for found in once_each(self.source, work):
+        for _, found in once_each(self.source, work):
             for total, counts in zip(totals, found, strict=True):
                 np.add(total, counts, out=total)
         if any(total.sum() != len(self) for total in totals):
@@ -136,7 +136,7 @@ class PiecedRows:
     def tally(self, label_maps: Sequence[LabelMap]) -> list[Tally]:
         self.passes += 1
         totals: list[Tally] = [Counter() for _ in label_maps]
-        for found in once_each(self.source, Tallying(self.view, tuple(label_maps))):
+        for _, found in once_each(self.source, Tallying(self.view, tuple(label_maps))):
             for total, tally in zip(totals, found, strict=True):
                 total.update(tally)
         return totals
@@ -189,13 +189,13 @@ def chunks_of(rows: Iterable[MemoryRows]) -> Iterator[Chunk]:
     return chain.from_iterable(one.chunks for one in rows)
 
 
-def once_each(source: Source, work: Work[T]) -> Iterator[T]:
-    """What the work makes of each piece, once for each."""
+def once_each(source: Source, work: Work[T]) -> Iterator[tuple[int, T]]:
+    """What the work makes of each piece, beside its number; once for each."""
     done: set[int] = set()
     for number, found in source.each(Guarded(work)):
         if number not in done:
             done.add(number)
-            yield found
+            yield number, found
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,13 @@ def people_of(table: pd.DataFrame, person: str) -> NDArray[np.intp]:
 
     Each name is looked at by itself: a text, or a whole number; 7, 7.0 and True are equal.
     """
-    known: dict[Any, int] = {}
+    known: dict[str, int] = {}
+    found = [known.setdefault(name, len(known)) for name in names_of(table, person)]
+    return np.array(found, dtype=np.intp)
+
+
+def names_of(table: pd.DataFrame, person: str) -> list[str]:
+    """A text for the person of each row; equal ones are the same person, and no others."""
     found, rule = [], ""
     for value in table[person]:
         number = math.nan if isinstance(value, str) else number_of(value)
@@ -29,6 +34,5 @@ def people_of(table: pd.DataFrame, person: str) -> NDArray[np.intp]:
             rule = "numbers of people must lie within 2**53 of zero; store them as texts"
         if rule:
             raise SchemaError(f"person column {person!r}: {rule}")
-        key = value if isinstance(value, str) else int(number)
-        found.append(known.setdefault(key, len(known)))
-    return np.array(found, dtype=np.intp)
+        found.append(f"text {value}" if isinstance(value, str) else f"number {int(number)}")
+    return found

@@ -18,9 +18,9 @@ import pandas as pd
 import pytest
 from tables import JOBS, PEOPLE, STAYS, jobs, people, stays
 
-from copula_shirley import PrivateVine, Schema, SchemaError, SettingError
+from copula_shirley import Column, PrivateVine, Schema, SchemaError, SettingError
 from copula_shirley.generator import find_generator
-from copula_shirley.rows import engines, files, pieces, scratch
+from copula_shirley.rows import engines, files, gathering, pieces, scratch
 from copula_shirley.rows.engines import held_table
 from copula_shirley.rows.memory import MemoryRows
 
@@ -193,6 +193,48 @@ def test_engines_are_chosen_and_refused_in_words(tmp_path: Path, monkeypatch: An
         held_table(one, JOBS, "cloud")
     with pytest.raises(SettingError, match=r"model \('privbayes'\) learns from a table in memory"):
         find_generator("privbayes")().fit(folder, JOBS)
+
+
+VISITS = Schema.from_yaml("""
+person: {column: who, max_rows: 3}
+columns:
+  sex: {kind: categorical, categories: [F, M], per: person}
+  age: {kind: integer, minimum: 0, maximum: 110}
+on_broken: repair
+""")
+
+
+def visits(most: int) -> pd.DataFrame:
+    """Rows of people far apart; some have no sex in a row but their first, or another one."""
+    rng = np.random.default_rng(1)
+    who = np.repeat(np.arange(120), rng.integers(1, most + 1, 120))
+    table = pd.DataFrame({"who": who, "age": rng.integers(0, 100, len(who))})
+    table["sex"] = rng.choice(["F", "M"], len(who))
+    return table.sample(frac=1, random_state=2, ignore_index=True)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_people_are_whole_though_their_rows_are_apart(tmp_path: Path, ending: str) -> None:
+    """The first rows of a person by the order of files stay, with her first value."""
+    table = visits(5)
+    folder = written(table, tmp_path / "parts", 4, ending)
+    with pytest.raises(SchemaError, match=r"a person has more rows than max_rows \(3\)"):
+        vine().fit(folder, VISITS)
+    whole = vine(on_unknown="clip").fit(table, VISITS)
+    source = files.FileSource(sorted(folder.iterdir(), reverse=True), VISITS, VISITS.file)
+    source.size = 5 * gathering.BUCKET
+    model = vine(on_unknown="clip").fit(source, VISITS)
+    assert transcript(model) == transcript(whole)
+    assert model.sample(20, random_state=0).equals(whole.sample(20, random_state=0))
+
+
+def test_people_of_a_measured_domain_are_refused(tmp_path: Path) -> None:
+    schema = replace(
+        VISITS, columns=(VISITS["sex"], Column("age", "integer", provenance="private"))
+    )
+    folder = written(visits(3), tmp_path / "parts", 2, ".csv")
+    with pytest.raises(SchemaError, match=r"while the domain of 'age' is measured; declare it"):
+        vine(domain="measured").fit(folder, schema)
 
 
 # -- what is kept in private files ------------------------------------------------------
