@@ -42,7 +42,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             help="ratio, encoders, mechanisms, truncation, models, runtime, multivariate; all "
-            "of them by default. Or another paper: agrawal-srikant, cai-kou."
+            "of them by default. Or other papers: agrawal-srikant, cai-kou, rappor."
         ),
     ] = None,
     size: Annotated[

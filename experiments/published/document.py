@@ -7,13 +7,14 @@ from pathlib import Path
 
 from copula_shirley.experiments.paper.document import markdown_table
 from copula_shirley.experiments.paper.gather import make_folder, write
-from copula_shirley.experiments.published import agrawal_srikant, cai_kou
+from copula_shirley.experiments.published import agrawal_srikant, cai_kou, rappor
 from copula_shirley.experiments.published.claims import compared, papers, verdict_table
 from copula_shirley.experiments.specs import Size
 
 EXPERIMENTS = {
     "agrawal-srikant": agrawal_srikant.reproduced,
     "cai-kou": cai_kou.reproduced,
+    "rappor": rappor.reproduced,
 }
 
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from copula_shirley import Column, Schema
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli import reproduce as command
-from copula_shirley.experiments.published import agrawal_srikant, cai_kou, trees
+from copula_shirley.experiments.published import agrawal_srikant, cai_kou, rappor, trees
 from copula_shirley.experiments.published.claims import (
     Claim,
     Verdict,
@@ -28,6 +28,7 @@ from copula_shirley.experiments.published.claims import (
 from copula_shirley.experiments.published.distortion import CELLS, LAWS, Distortion
 from copula_shirley.experiments.published.document import EXPERIMENTS
 from copula_shirley.experiments.published.people import BOUNDS, FUNCTIONS, group_a, made_people
+from copula_shirley.local.memo import Scheme
 
 app = typer.Typer()
 app.command()(command.reproduce)
@@ -170,6 +171,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     levels = (0.25, 0.5, 1.0, 2.0)
     sizes = replace(agrawal_srikant.SIZES["quick"], training=600, test=300, levels=levels)
     monkeypatch.setitem(agrawal_srikant.SIZES, "quick", sizes)
+    monkeypatch.setattr(agrawal_srikant, "FUNCTIONS", ("F1", "F4"))
 
 
 @pytest.mark.usefixtures("small")
@@ -246,3 +248,55 @@ def test_sums_of_parties_give_the_regression(monkeypatch: pytest.MonkeyPatch) ->
     assert [key for key, status in judged.items() if status == "not confirmed"] == [
         "reals", "closed", "majority"
     ]  # fmt: skip
+
+
+# -- RAPPOR --------------------------------------------------------------------------------
+
+
+def text(place: int, p_value: float = 1e-9) -> rappor.Text:
+    return rappor.Text(str(place), 1.0, 1.0, p_value)
+
+
+def test_what_a_run_found_by_hand() -> None:
+    shares = np.zeros(rappor.PRESENT)
+    shares[:4] = 0.4, 0.3, 0.2, 0.1
+    run = rappor.Run(shares, [text(0, 1e-30), text(2, 1e-3), text(150), text(99)])
+    assert run.false == 1
+    assert run.of_large(0.15) == 2 / 3  # of 0, 1 and 2
+    assert run.p_value(1) == 1e-30 and run.p_value(3) == 1.0
+
+
+def test_judged_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rappor, "share_error", lambda *_: 0.01)
+    # z of .05 / 200 is 3.4808: the limit is .0348; a share there is found every other time
+    limit = 0.01 * 3.480756
+    shares = np.zeros(rappor.PRESENT)
+    shares[:2] = 1.0, limit
+    runs = [rappor.Run(shares, [text(0)]), rappor.Run(shares, [text(0), text(1), text(120)])]
+    figures = rappor._judged(runs)
+    assert figures["limit"] == pytest.approx(limit, abs=1e-6)
+    rest = 98 * 0.05 / 200  # texts of no people, each as likely as a false one
+    assert figures["found by theory"] == pytest.approx(1.5 + rest, abs=1e-5)
+    assert (figures["found"], figures["false"], figures["above 1 %"]) == (2.0, 0.5, 0.75)
+    # 1.5 found on average; variances of .25 and 98 times .00025
+    spread = np.sqrt((0.25 + rest) / 2)
+    assert figures["found against theory"] == pytest.approx(-rest / spread, abs=1e-3)
+    assert figures["runs with a false text"] == 0.5
+    assert figures["chance of so many"] == pytest.approx(1 - 0.95**2)
+
+
+def test_one_experiment_finds_the_common_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rappor, "PEOPLE", 100_000)
+    monkeypatch.setattr(rappor, "EXPONENTIAL", Scheme(bits=128, hashes=2, cohorts=4, f=0.0))
+    run = rappor._run(5, 0)
+    assert run.shares.sum() == pytest.approx(1) and (np.diff(run.shares[:6]) < 0).all()
+    assert {0, 1, 2, 3} <= set(run.places) and run.false <= 1
+
+
+def test_bars_get_better_with_people() -> None:
+    table, figures = rappor._normal(np.random.default_rng(1))
+    few, some, many = figures.values()
+    # sqrt(p (1 - p) n) / (q - p) = 2 sqrt(n), against a highest bar of about .04 n
+    assert few == pytest.approx(2 / (0.04 * np.sqrt(10_000)), rel=0.2)
+    assert few > 0.333 > some > 0.1 > many
+    assert len(table) == 3
