@@ -13,7 +13,7 @@ import pandas as pd
 
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files import model_file as artefact
-from copula_shirley.privacy.card import Card
+from copula_shirley.privacy.card import Card, TrustFacts
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.rows.made_up import made_up
 from copula_shirley.rules.coordinates import Coordinates
@@ -251,7 +251,12 @@ class Fitted(Settings, ABC):
     def new_card(self) -> Card:
         """The card made of what the model says, by this version."""
         self._check_fitted()
-        return Card.of(self.name, self.ledger_, self.table_schema_, self.settings_, self.n_rows_)
+        own = (self.name, self.ledger_, self.table_schema_, self.settings_, self.n_rows_)
+        return Card.of(*own, self._trust_facts())
+
+    def _trust_facts(self) -> TrustFacts | None:
+        """Whom people have to trust; None for one curator who has all rows."""
+        return None
 
     def _repr_html_(self) -> str:
         """In notebooks: the settings, and the card of a fitted model."""

@@ -40,4 +40,5 @@ class LazyModule(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self.__name__), name)
+        found = self.__dict__[name] = getattr(import_module(self.__name__), name)
+        return found

@@ -127,6 +127,12 @@ class Answerer(Protocol):
     def answer(self, query: Query) -> Answer: ...
 
 
+class Answering(Answerer, Protocol):
+    """An answerer who keeps the transcript."""
+
+    transcript: Transcript
+
+
 def run(asking: Queries[T], answerer: Answerer) -> T:
     try:
         query = next(asking)

@@ -61,6 +61,20 @@ class RuleFacts(Struct, frozen=True, forbid_unknown_fields=True):
     source: str | None
 
 
+class TrustFacts(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whom people have to trust, where rows are with several holders."""
+
+    model: str
+    holders: int
+    #: Holders that may collude.
+    colluding: int
+    #: Public keys (Ed25519) by name.
+    roster: dict[str, str]
+    #: Parameter of the smallest share of noise.
+    least_share: float
+    words: list[str]
+
+
 class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The privacy card of a fitted model; ``card["meaning"]`` gives plain JSON values."""
 
@@ -80,10 +94,18 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     #: Only of schemas with rules; ``on_broken`` says what became of rows that broke one.
     rules: list[RuleFacts] | UnsetType = UNSET
     on_broken: str | UnsetType = UNSET
+    #: Only where no single curator has all rows.
+    trust: TrustFacts | UnsetType = UNSET
 
     @classmethod
     def of(
-        cls, name: str, ledger: Ledger, schema: Schema, settings: Mapping[str, Any], rows: int
+        cls,
+        name: str,
+        ledger: Ledger,
+        schema: Schema,
+        settings: Mapping[str, Any],
+        rows: int,
+        trust: TrustFacts | None = None,
     ) -> Card:
         """The card of what the generator ``name`` fitted.
 
@@ -111,6 +133,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
             schema_sha256=sha256_of(schema.to_dict()),
             rules=rules_of(schema, settings, ledger) or UNSET,
             on_broken=schema.on_broken if schema.rules or schema.constants else UNSET,
+            trust=trust or UNSET,
             **_derived(ledger, name),
         )
         return cls.from_dict(json.loads(canonical(card.to_dict())))  # as a file will give it back

@@ -9,6 +9,7 @@ the release ledger decide by ``NoiseFacts``; its words are for people only.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +85,10 @@ class NoiseSource(ABC):
     def choose(self, scores: Integers, scale: float) -> int:
         """The exponential mechanism: P(i) proportional to exp(score_i / scale)."""
 
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Uniform whole numbers below 2^64, for samplers of whole coins."""
+        raise SettingError(f"noise ({self.facts}) has no random words for shares of noise")
+
     def discover(
         self, tallies: Sequence[Tally], scale: float, least: int, *, gaussian: bool
     ) -> list[tuple[Integers, list[Any]]]:
@@ -122,6 +127,9 @@ class SecureNoise(NoiseSource):
     def choose(self, scores: Integers, scale: float) -> int:
         """The exponential mechanism; whole numbers below 2^53 are exact as OpenDP's floats."""
         return int(_opendp("choose", scale)(np.asarray(scores, dtype=float).tolist()))
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
     @staticmethod
     def _add(kind: str, counts: Integers, scale: float) -> Integers:
@@ -184,6 +192,9 @@ class SeededNoise(NoiseSource):
         check_scale(scale)  # the largest score with Gumbel noise
         merits = np.asarray(scores, dtype=float)
         return int(np.argmax(merits / scale + self._rng.gumbel(size=len(merits))))
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return self._rng.integers(0, 2**64, count, dtype=np.uint64)
 
 
 @lru_cache(64)

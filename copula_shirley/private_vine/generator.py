@@ -8,23 +8,26 @@ numbers. docs/private_vine.md has the algorithm and the proof.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
+import msgspec
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingError
-from copula_shirley.fitted import Progress, RandomState, silent
+from copula_shirley.fitted import Progress, RandomState, sampling_rng, silent
 from copula_shirley.generator import Generator, Rebuilt
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.evidence import noise_faults
 from copula_shirley.measure.journal import Resumed
 from copula_shirley.measure.learned_functions import learn_functions
-from copula_shirley.measure.transcript import Replay, Transcript, run
+from copula_shirley.measure.transcript import Answering, Replay, Transcript, run
+from copula_shirley.measure.trust import VECTOR, Holders, charge_shares, restored
 from copula_shirley.outlook import Outlook
 from copula_shirley.pictures import DrawnEdge, graphs_of, plot_trees
 from copula_shirley.privacy.budget import (
@@ -32,6 +35,7 @@ from copula_shirley.privacy.budget import (
     NeighbourName,
     check_epsilon,
 )
+from copula_shirley.privacy.card import TrustFacts
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import LARGEST_SCALE
 from copula_shirley.private_vine.allocation import SHARES
@@ -54,7 +58,7 @@ from copula_shirley.rows.rows import CellMap, Rows
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.conditions import conditions
 from copula_shirley.schema.domain import FloatArray
-from copula_shirley.schema.schema import Column, OnUnknown, Schema
+from copula_shirley.schema.schema import Column, OnUnknown, Schema, check_schema
 from copula_shirley.settings import check_choices, check_one_of, taking_old_names
 
 #: A target with more classes would leave too few rows in each.
@@ -141,6 +145,9 @@ class PrivateVine(Generator):
     _known: Replay | None = field(default=None, init=False)
     #: How the columns are stored whose domain is measured; set by ``fit``.
     _stored: Mapping[str, str] = field(default_factory=dict, init=False)
+    #: Where several holders answered: what they agreed on and signed, and their masked vectors.
+    trust_: Holders | None = field(default=None, init=False)
+    vectors_: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict, init=False)
 
     # -- the contract ----------------------------------------------------------------
 
@@ -218,6 +225,7 @@ class PrivateVine(Generator):
         self, held: Held, coordinates: Coordinates, rng: np.random.Generator
     ) -> tuple[Rows, Schema, Ledger]:
         """The rows on their domain, which is measured where it was not declared."""
+        self.trust_, self.vectors_ = None, {}
         stored, rows = self._storages(schema := coordinates.modelled), None
         if stored:
             ledger = self.open_ledger(schema)
@@ -244,7 +252,10 @@ class PrivateVine(Generator):
         return None if self.epsilon is None else Budget(float(self.epsilon), float(self.delta))
 
     def open_ledger(self, schema: Schema) -> Ledger:
-        return Ledger.of(schema, self._budget(), self.neighbours, gaussian=True)
+        ledger = Ledger.of(schema, self._budget(), self.neighbours, gaussian=True)
+        if self.trust_ is not None:
+            charge_shares(ledger, self.trust_.agreement.shares)
+        return ledger
 
     def failure_probability(self, schema: Schema) -> float:
         """A part of delta is for categories that are measured."""
@@ -254,7 +265,10 @@ class PrivateVine(Generator):
         # a plan is made before a fit, which knows what it has measured
         listed = "category" in (self._stored or self._storages(schema)).values()
         failing = self.delta * DELTA_SHARE if listed else 0.0
-        return Calibration.of(self.open_ledger(schema), failing)
+        ledger = self.open_ledger(schema)
+        if self.trust_ is not None:
+            return self.trust_.calibration(ledger, failing)
+        return Calibration.of(ledger, failing)
 
     def problem(
         self, coordinates: Coordinates, pool_seed: int, *, families: bool | None = None
@@ -272,6 +286,57 @@ class PrivateVine(Generator):
             pool_seed=pool_seed,
             rejecting=coordinates.rejecting(),
         )
+
+    def fit_answers(
+        self,
+        schema: Schema,
+        trust: Holders,
+        pool_seed: int,
+        answering: Callable[[Calibration, Ledger], Answering],
+        progress: Progress = silent,
+    ) -> Self:
+        """Fit by the answers of others, who hold the rows: nothing here sees one.
+
+        Parameters
+        ----------
+        schema : Schema
+            The declared domain.
+        trust : Holders
+            What the holders agreed on. What they sign while they answer, and their vectors, are
+            put into the fitted model afterwards.
+        pool_seed : int
+            Seed of the rows drawn at the fit.
+        answering : callable
+            Given calibration and ledger, who answers: see ``copula_shirley.holders``.
+        """
+        self._check_reserved()
+        check_schema(schema)
+        if self.domain == "measured":
+            raise SettingError(
+                "domain (measured) must be 'declared' with several holders: categories out of no "
+                "list do not add up; declare bounds and categories in the schema"
+            )
+        self.check_settings(schema)
+        self._forget()
+        self.trust_, self._stored, self._card = trust, {}, None
+        self.coordinates_ = coordinates = self.coordinates(schema)
+        self.schema_, self._pool_seed = coordinates.modelled, pool_seed
+        ledger, noise = self.open_ledger(self.schema_), self._noise(self.schema_)
+        self._state_domain(ledger, coordinates.schema)
+        answers = answering(noise, ledger)
+        run(learn_functions(coordinates, noise), answers)
+        self._model = run(learn(self.problem(coordinates, pool_seed), progress), answers)
+        self.transcript_ = answers.transcript
+        self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}
+        self._sampling_rng = sampling_rng(self.random_state)
+        self.n_rows_ = self._size_to_keep(0)
+        self.columns_ = [*schema.names, *(n for n in schema.replaced if n not in schema.names)]
+        self.dtypes_ = {column.name: column.domain.private_storage for column in schema}
+        self.ledger_ = ledger
+        return self
+
+    def _trust_facts(self) -> TrustFacts | None:
+        return None if self.trust_ is None else self.trust_.facts(self.ledger_)
 
     def _answerer(self, rows: Any, ledger: Ledger, noise: Calibration) -> Curator | Resumed:
         """Who answers: the journal as long as it has answers, and a curator."""
@@ -315,7 +380,11 @@ class PrivateVine(Generator):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         queries, arrays = self.transcript_.state()
-        public = {"revision": REVISION, "pool_seed": self._pool_seed, "stored": dict(self._stored)}
+        public: dict[str, Any] = {"revision": REVISION}
+        public |= {"pool_seed": self._pool_seed, "stored": dict(self._stored)}
+        if self.trust_ is not None:
+            public["trust"] = msgspec.to_builtins(self.trust_)
+            arrays |= self.vectors_
         return {**public, "queries": queries}, arrays
 
     @classmethod
@@ -334,9 +403,12 @@ class PrivateVine(Generator):
         """Learn again from the transcript: the same model, bit for bit."""
         self._pool_seed, self._stored = int(state["pool_seed"]), dict(state["stored"])
         self.transcript_ = Transcript.restored(state["queries"], arrays)
-        self._model, _ = self._replayed(self.open_ledger(self.schema_))
+        if "trust" in state:
+            self.vectors_ = {name: own for name, own in arrays.items() if name.startswith(VECTOR)}
+            self.trust_ = restored(state["trust"], self.vectors_)
+        self._model, _ = self.replayed(self.open_ledger(self.schema_))
 
-    def _replayed(self, ledger: Ledger) -> tuple[FittedVine, Replay]:
+    def replayed(self, ledger: Ledger) -> tuple[FittedVine, Replay]:
         """What the transcript teaches once more, each answer charged to this ledger."""
         noise = self._noise(self.schema_)
         answers = Replay(self.transcript_, noise, ledger)
@@ -347,12 +419,14 @@ class PrivateVine(Generator):
         self._state_domain(ledger, self.table_schema_)
         model = run(learn(self.problem(self.coordinates_, self._pool_seed), silent), answers)
         answers.check_end()
+        if self.trust_ is not None:
+            self.trust_.charge_attempts(ledger, noise, [query for query, _ in answers.tables])
         return model, answers
 
     def rebuilt(self) -> Rebuilt:
         """The ledger by replay, and the noise that sub-totals of the tables show."""
         ledger = self.open_ledger(self.schema_)
-        _, answers = self._replayed(ledger)
+        _, answers = self.replayed(ledger)
         if ledger.budget is None:
             return Rebuilt(ledger)
         ledger.noise = self.ledger_.noise
@@ -443,6 +517,11 @@ class PrivateVine(Generator):
         inside = "" if self.target is None else f", in each class of {self.target}"
         graphs = graphs_of(drawn, self._model.names)
         plot_trees(graphs, path, f"Kendall's tau or Cramer's V{inside}")
+
+    @property
+    def seed_of_pool(self) -> int:
+        """The seed of the rows drawn at the fit, which depends on no private row."""
+        return self._pool_seed
 
     @property
     def model_(self) -> FittedVine:
