@@ -453,11 +453,9 @@ class Generator(Fitted):
     def _learn_functions(self, held: Held, ledger: Ledger, rng: np.random.Generator) -> None:
         """Learn what columns follow from others, as rules of the schema leave it to a fit."""
         coordinates = self.coordinates_
-        names = {name for check in coordinates.learned for name in check.names}
-        if not names:
+        rows = rows_of_functions(held, coordinates)
+        if rows is None:
             return
-        columns = tuple(column for column in coordinates.schema if column.name in names)
-        rows = held.seen(Unruled(replace(coordinates.schema, columns=columns, rules=())))
         curator = self._curator_of_functions(rows, ledger, rng)
         run(learn_functions(coordinates, curator.calibration), curator)
 
@@ -530,6 +528,15 @@ class Generator(Fitted):
         if not isinstance(found, cls):
             raise ArtefactError(f"{str(path)!r} is a {found.name}, not a {cls.__name__}")
         return found
+
+
+def rows_of_functions(held: Held, coordinates: Coordinates) -> Rows | None:
+    """The columns of a table whose functions are learned; None without any."""
+    names = {name for check in coordinates.learned for name in check.names}
+    if not names:
+        return None
+    columns = tuple(column for column in coordinates.schema if column.name in names)
+    return held.seen(Unruled(replace(coordinates.schema, columns=columns, rules=())))
 
 
 def load(path: str | Path, kind: type[Generator] | None = None) -> Generator:

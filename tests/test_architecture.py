@@ -29,6 +29,7 @@ ROOMS = (
     ("generator", "least_squares"),
     ("registry",),
     ("private_vine", "thesis"),
+    ("holders",),
     ("local",),
     ("publish",),
     ("tasks",),

@@ -33,6 +33,7 @@ from copula_shirley.generator import Generator, Rebuilt, restored
 from copula_shirley.privacy.card import Card
 from copula_shirley.privacy.card_page import page_of, template_id
 from copula_shirley.privacy.card_words import NOT_FOR_RELEASE, RANDOMNESS
+from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.publish.outputs import card_path
 from copula_shirley.publish.pages import Page, is_whole, read_page
 from copula_shirley.publish.signatures import (
@@ -243,8 +244,21 @@ def _verify_model(path: Path, verdict: Verdict) -> Card | None:
     wrong = _different(said, true, "file")
     verdict.note("settings, schema and answers make ledger, model and arrays of the file", wrong)
     _verify_noise(again, verdict)
+    if isinstance(model, PrivateVine) and model.trust_ is not None:
+        _verify_holders(model, verdict)
     verdict.note("the card is that of the model", card.unlike(model.new_card())[:MOST_TOLD])
     return card
+
+
+def _verify_holders(model: PrivateVine, verdict: Verdict) -> None:
+    """What several holders signed, from the agreement to the vectors that sum to the answers."""
+    from copula_shirley.holders.evidence import faults_of  # noqa: PLC0415  (few models need it)
+
+    text = "the holders signed every question, and vectors that sum to its answer"
+    verdict.note(text, faults_of(model))
+    verdict.not_shown.append(
+        "that the holders' public keys (on the card) are those of the holders: ask them"
+    )
 
 
 def _verify_noise(again: Rebuilt, verdict: Verdict) -> None:
