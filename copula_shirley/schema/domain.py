@@ -28,9 +28,6 @@ LARGEST_EXACT_DOMAIN = 1_000
 #: Cells of a column, and of all columns of a schema together. A model takes some 120 bytes for each
 #: when it is loaded (100 MB for 900,000), and a schema says how many in a few letters.
 LARGEST_DOMAIN = 1_000_000
-#: Cells of a numeric column. The time to smooth its histogram grows with the square of their
-#: number: 12 s for 50,000.
-LARGEST_NUMERIC_DOMAIN = 50_000
 #: Cells of ``octaves`` at the most, before special values: of either sign, zero, the outermost.
 MOST_OCTAVES = 2 * 64 + 3
 #: Smallest magnitude of a column without a grid, as a part of its largest.

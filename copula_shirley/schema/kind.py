@@ -16,8 +16,8 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.files.texts import shown
 from copula_shirley.schema.domain import (
     DEFAULT_CELLS,
+    LARGEST_DOMAIN,
     LARGEST_EXACT_DOMAIN,
-    LARGEST_NUMERIC_DOMAIN,
     MISSING,
     MOST_OCTAVES,
     Cells,
@@ -371,10 +371,10 @@ class Kind:
         equal = self.column.scale != "log"
         count = self.equal_cells() if equal else MOST_OCTAVES
         count += 2 * len(self.column.special)
-        if count > LARGEST_NUMERIC_DOMAIN:
+        if count > LARGEST_DOMAIN:
             raise SchemaError(
                 f"column {self.column.name!r}: cells ({count:,}) must be at most "
-                f"{LARGEST_NUMERIC_DOMAIN:,}, two for each special value included"
+                f"{LARGEST_DOMAIN:,}, two for each special value included"
             )
         return (count if equal else len(self.octaves()[0])) + self.column.missing
 

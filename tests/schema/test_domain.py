@@ -278,8 +278,8 @@ def test_the_number_of_cells_that_a_schema_does_not_name(
 
 @pytest.mark.parametrize("kind", ["integer", "continuous"])
 def test_too_many_cells_are_refused(kind: str) -> None:
-    with pytest.raises(SchemaError, match=r"'x': cells \(60,000\) must be at most 50,000"):
-        Schema((column_of(kind, minimum=0, maximum=10**9, cells=60_000),))
+    with pytest.raises(SchemaError, match=r"'x': cells \(1,000,001\) must be at most 1,000,000"):
+        Schema((column_of(kind, minimum=0, maximum=10**9, cells=1_000_001),))
 
 
 def test_index_snap_and_spread_by_hand() -> None:
