@@ -16,6 +16,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from inspect import isabstract
 from pathlib import Path
+from pkgutil import resolve_name
 from threading import Lock
 from typing import Any, ClassVar, Self
 
@@ -57,6 +58,8 @@ from copula_shirley.schema.frames import as_frame
 from copula_shirley.schema.schema import Column, Schema, check_schema
 
 ENTRY_POINTS = "copula_shirley.generators"
+#: Models that no curator fits to a table: files know them by name, ``--model`` does not.
+OF_REPORTS = {"local-vine": "copula_shirley.local.generator:LocalVine"}
 #: Letters of the reason why a file is refused.
 LONGEST_REASON = 300
 #: Held while a fit begins.
@@ -604,6 +607,8 @@ def generators() -> dict[str, EntryPoint]:
 
 def find_generator(name: str) -> type[Generator]:
     """The class of an installed generator."""
+    if name in OF_REPORTS:
+        return resolve_name(OF_REPORTS[name])  # type: ignore[no-any-return]
     if name not in generators():
         raise SettingError(f"generator ({name!r}) must be one of {', '.join(sorted(generators()))}")
     return generators()[name].load()  # type: ignore[no-any-return]

@@ -37,6 +37,7 @@ PANELS = {
         "sample": ("cli.release:sample", "Draw synthetic rows from a saved model."),
         "synthesize": ("cli.release:synthesize", "Fit and draw synthetic rows in one go."),
         "sums": ("cli.sums:sums", "A regression from noisy sums, without a model."),
+        "simulate": ("cli.simulate:simulate", "Play another trust model than one curator's."),
         "releases": ("cli.releases:releases", "What was already published from the same data."),
         "keys": ("cli.releases:keys", "Keys to sign models, tables and cards with."),
     },

@@ -104,6 +104,8 @@ def _card_lines(card: Card) -> Iterator[tuple[str, str]]:
         most = percent(100 * line.most_true_positives)
         alarms = f"at {line.false_positives:.0%} false alarms"
         yield alarms, f"no attacker finds more than {most}%"
+    for text in card.trust.words if card.trust else ():
+        yield "trust", text
     yield "randomness", RANDOMNESS[card.randomness]
     yield "settings", f"sha256 {card.settings_sha256[:16]}"
     yield "schema", f"sha256 {card.schema_sha256[:16]}"

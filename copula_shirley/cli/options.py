@@ -164,6 +164,16 @@ def unfitted(
     return made
 
 
+def reporting(generator: Generator) -> Generator:
+    """The model of people's own reports with the settings of a vine."""
+    from copula_shirley.local.generator import local_vine  # noqa: PLC0415  (slow)
+    from copula_shirley.private_vine.generator import PrivateVine  # noqa: PLC0415  (slow)
+
+    if not isinstance(generator, PrivateVine):
+        raise SettingError(f"model ({generator.name!r}) must be 'private-vine' with --trust local")
+    return local_vine(generator)
+
+
 @takes(unfitted, source)
 def order(
     generator: Generator,

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -15,6 +15,7 @@ from copula_shirley.cli.inspection import label_lines
 from copula_shirley.cli.options import (
     DATA,
     OUTPUT,
+    PRIVACY,
     AcceptUnproved,
     Given,
     Json,
@@ -27,6 +28,7 @@ from copula_shirley.cli.options import (
     file_output,
     option,
     order,
+    reporting,
     source,
     table_output,
     takes,
@@ -101,9 +103,15 @@ def plan(
     generator: Generator,
     schema_file: Annotated[Path, typer.Argument(help="Declared domain (YAML).")],
     rows: Annotated[int, option(DATA, "About how many rows there are.", "--rows", "-n")],
+    trust: Annotated[
+        Literal["curator", "local"],
+        option(PRIVACY, "local: people report themselves; see docs/local.md."),
+    ] = "curator",
     json: Json = False,
 ) -> None:
     """Show what a fit will measure, at which price and noise; reads no row."""
+    if trust == "local":
+        generator = reporting(generator)
     planned = tasks.plan(schema_file, rows, generator)
     if json:
         print_json(planned.to_dict())
@@ -122,8 +130,8 @@ def plan(
 def fit(order: tasks.Order, output: Output, quiet: Quiet = False) -> None:
     """Fit a generator to a table and save it."""
     with progress_told(quiet) as progress:
-        done = tasks.fit(_telling(order, quiet), output, progress)
-    _tell(done, "Model", output.path, quiet)
+        done = tasks.fit(telling(order, quiet), output, progress)
+    tell(done, "Model", output.path, quiet)
 
 
 @takes(table_output)
@@ -147,7 +155,7 @@ def sample(
             accept_unproved=accept_unproved,
             progress=progress,
         )
-    _tell(done, "Synthetic rows", output.path, quiet, label=False)
+    tell(done, "Synthetic rows", output.path, quiet, label=False)
 
 
 @takes(order, table_output)
@@ -163,17 +171,17 @@ def synthesize(
     where = replace(output, model=save_model)
     with progress_told(quiet) as progress:
         done = tasks.synthesize(
-            _telling(order, quiet), where, rows, given=given or (), progress=progress
+            telling(order, quiet), where, rows, given=given or (), progress=progress
         )
-    _tell(done, "Synthetic rows", output.path, quiet)
+    tell(done, "Synthetic rows", output.path, quiet)
 
 
-def _telling(order: tasks.Order, quiet: bool) -> tasks.Order:
+def telling(order: tasks.Order, quiet: bool) -> tasks.Order:
     """The order with notes said before anything is spent."""
     return replace(order, tell=None if quiet else note)
 
 
-def _tell(done: tasks.Done, what: str, output: Path, quiet: bool, label: bool = True) -> None:
+def tell(done: tasks.Done, what: str, output: Path, quiet: bool, label: bool = True) -> None:
     """Say how it went, and in red where nothing is proved, also when told to be quiet."""
     name = "standard output" if str(output) == STANDARD else str(output)
     if not quiet:

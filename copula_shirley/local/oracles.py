@@ -41,11 +41,16 @@ class Coins:
 
     def __init__(self, rng: np.random.Generator | None = None) -> None:
         self._rng = rng
+        self.bit_generator = None if rng is None else rng.bit_generator
         self.facts = (
             NoiseFacts("secrets", Exactness.EXACT)
             if rng is None
             else NoiseFacts("numpy PCG64", Exactness.SEEDED, seeded=True)
         )
+
+    def order(self, n: int) -> NDArray[np.intp]:
+        """The people in the order in which they are asked."""
+        return (np.random.default_rng() if self._rng is None else self._rng).permutation(n)
 
     def words(self, n: int) -> NDArray[np.uint32]:
         """Whole numbers below 2^32."""

@@ -194,12 +194,16 @@ class Replay:
         return answer
 
     def _check_noise(self, query: Query, answer: Answer) -> None:
-        implied = self.calibration.sigma(query.share, len(query.cell_maps))
+        implied = self._implied(query, answer)
         if not math.isclose(answer.sigma, implied, rel_tol=1e-9):
             raise ArtefactError(
                 f"the noise of an answer ({query.stage}: {answer.sigma:.6g}) is not the "
                 f"{implied:.6g} that its cost implies"
             )
+
+    def _implied(self, query: Query, answer: Answer) -> float:
+        """The noise that the cost of a query implies."""
+        return self.calibration.sigma(query.share, len(query.cell_maps))
 
     def check_end(self) -> None:
         if self.position < len(self.transcript.answers):

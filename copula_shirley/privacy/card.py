@@ -62,9 +62,10 @@ class RuleFacts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TrustFacts(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whom people have to trust, where rows are with several holders."""
+    """Whom people have to trust, where rows are with several holders, or with nobody (local)."""
 
     model: str
+    #: 0 where people report themselves.
     holders: int
     #: Holders that may collude.
     colluding: int

@@ -411,7 +411,7 @@ class PrivateVine(Generator):
     def replayed(self, ledger: Ledger) -> tuple[FittedVine, Replay]:
         """What the transcript teaches once more, each answer charged to this ledger."""
         noise = self._noise(self.schema_)
-        answers = Replay(self.transcript_, noise, ledger)
+        answers = self._answers_again(noise, ledger)
         columns = run(learn_domain(self._stored, self.target, noise), answers)
         if _with_columns(self.schema_, columns) != self.schema_:
             raise ArtefactError("the schema is not the one of the transcript")
@@ -422,6 +422,9 @@ class PrivateVine(Generator):
         if self.trust_ is not None:
             self.trust_.charge_attempts(ledger, noise, [query for query, _ in answers.tables])
         return model, answers
+
+    def _answers_again(self, noise: Calibration, ledger: Ledger) -> Replay:
+        return Replay(self.transcript_, noise, ledger)
 
     def rebuilt(self) -> Rebuilt:
         """The ledger by replay, and the noise that sub-totals of the tables show."""
