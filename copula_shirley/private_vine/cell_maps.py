@@ -47,12 +47,21 @@ class Axis:
         return int(self.groups.max()) + 1
 
     def index(self, chunk: Chunk) -> NDArray[np.integer[Any]]:
-        """The group of each row."""
-        own, name = self.intervals, self.name
+        """The group of each row, found once for all tables of a query."""
+        return chunk.derived((self.name, "group"), (self.groups, self.intervals), self._groups_in)
+
+    def _groups_in(self, chunk: Chunk) -> NDArray[np.integer[Any]]:
+        own, name, groups = (
+            self.intervals,
+            self.name,
+            self.groups.astype(np.min_scalar_type(self.size)),
+        )
         if own is None:
-            return self.groups[chunk.codes[name]]
-        found = chunk.derived(name, own, lambda c: own.index(c.numbers[name]).astype(np.int32))
-        return self.groups[found]
+            return groups[chunk.codes[name]]
+        cells = chunk.derived(
+            name, (own,), lambda c: c.mapped(name, own, lambda x: own.index(x).astype(np.int32))
+        )
+        return groups[cells]
 
     def merging(self, finer: Axis) -> NDArray[np.intp] | None:
         """The group in which each finer one lies; None if some are in several."""
@@ -100,9 +109,11 @@ class GroupMap:
         return partial(_summed, names=[*finer], wanted=self.names, sizes=self.shape, merged=merged)
 
     def cells(self, chunk: Chunk) -> NDArray[np.intp]:
-        cell = np.zeros(len(chunk), dtype=np.intp)
-        for axis in self.parts:
-            cell = cell * axis.size + axis.index(chunk)
+        first, *others = self.parts
+        cell = first.index(chunk).astype(np.intp)
+        for axis in others:
+            cell *= axis.size
+            cell += axis.index(chunk)
         return cell
 
 

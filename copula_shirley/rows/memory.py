@@ -15,16 +15,21 @@ from copula_shirley.rows.rows import (
     Chunk,
     Integers,
     LabelMap,
+    Lazily,
+    Places,
     Tally,
+    Whole,
     counted_in,
     tallied_in,
 )
-from copula_shirley.schema.domain import FloatArray, Grid
+from copula_shirley.schema.domain import Cells, FloatArray, Grid
 from copula_shirley.schema.schema import Schema
 
 T = TypeVar("T")
 #: Rows that are counted together: columns of so many stay in the processor's cache.
 CHUNK = 2**16
+#: What the declared cells of a column are known by.
+CELLS = object()
 
 
 def mark_of(table: pd.DataFrame) -> int:
@@ -45,18 +50,19 @@ class MemoryRows:
     def __init__(
         self,
         schema: Schema,
-        numbers: dict[str, FloatArray],
+        numbers: Mapping[str, FloatArray],
         units: NDArray[np.intp] | None = None,
         *,
-        codes: Mapping[str, NDArray[np.int32]] | None = None,
+        codes: Mapping[str, Whole] | None = None,
         labels: Mapping[str, pd.Series] | None = None,
         missing: Mapping[str, NDArray[np.bool_]] | None = None,
+        places: Mapping[str, Places] | None = None,
     ) -> None:
         size = next(len(values) for part in (numbers, labels or {}) for values in part.values())
         self.schema = schema
         self.numbers = numbers
         self.units = np.arange(size) if units is None else units
-        self.labels, self.missing = labels or {}, missing or {}
+        self.labels, self.missing, self.places = labels or {}, missing or {}, places or {}
         if codes is not None:
             self.codes = codes
         self._derived: dict[Hashable, Any] = {}
@@ -82,19 +88,29 @@ class MemoryRows:
         return {name: values[positions] for name, values in self.numbers.items()}
 
     @cached_property
-    def codes(self) -> Mapping[str, NDArray[np.int32]]:
+    def codes(self) -> Mapping[str, Whole]:
         """The cell of each row, by column; short numbers, since there are many."""
-        codes = Grid(self.schema).codes(self.numbers)
-        return {name: cells.astype(np.int32) for name, cells in codes.items()}
+        cells = Grid(self.schema).cells
+        return Lazily([*cells], lambda name: self._cells(name, cells[name]))
+
+    def _cells(self, name: str, cells: Cells) -> Whole:
+        def index(numbers: FloatArray) -> Whole:
+            return cells.index(numbers).astype(np.int32)
+
+        places = self.places.get(name)
+        if places is None:
+            return index(self.numbers[name])
+        return places.mapped(CELLS, index)
 
     def chunk(self, start: int = 0, stop: int | None = None) -> Chunk:
         """The rows from one place to another; all of them by default."""
         part = slice(start, stop)
         return Chunk(
-            {name: values[part] for name, values in self.codes.items()},
-            {name: values[part] for name, values in self.numbers.items()},
+            Lazily(self.codes.keys(), lambda name: self.codes[name][part]),
+            Lazily(self.numbers.keys(), lambda name: self.numbers[name][part]),
             {name: values.iloc[part] for name, values in self.labels.items()},
             {name: values[part] for name, values in self.missing.items()},
+            {name: Places(held.places[part], held.few) for name, held in self.places.items()},
         )
 
     @cached_property

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -23,6 +24,9 @@ from copula_shirley.schema.domain import FloatArray
 
 T = TypeVar("T")
 Integers = NDArray[np.int64]
+Whole = NDArray[np.integer[Any]]
+#: Functions of which a column of few numbers keeps what they make.
+MOST_KNOWN = 16
 #: How often each category occurs, by the name of its type and itself; missing ones as ``ABSENT``.
 Tally = Counter[tuple[str, Any]]
 ABSENT = ("missing", None)
@@ -36,22 +40,83 @@ class Chunk:
     not declared, its category out of no list (``labels``) and whether its value is missing.
     """
 
-    codes: Mapping[str, NDArray[np.int32]]
+    codes: Mapping[str, Whole]
     numbers: Mapping[str, FloatArray]
     labels: Mapping[str, pd.Series] = field(default_factory=dict)
     missing: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    _derived: dict[str, tuple[Hashable, Any]] = field(default_factory=dict, repr=False)
+    #: Columns that are held as places among few numbers; ``numbers`` has them, too.
+    places: Mapping[str, Places] = field(default_factory=dict)
+    _derived: dict[Hashable, tuple[tuple[Any, ...], Any]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         parts = (self.numbers, self.codes, self.labels)
         return next(len(values) for part in parts for values in part.values())
 
-    def derived(self, column: str, what: Hashable, compute: Callable[[Chunk], T]) -> T:
-        """What follows from a column, computed once until something else is asked of it."""
-        if column not in self._derived or self._derived[column][0] is not what:
-            self._derived[column] = what, compute(self)
-        found: T = self._derived[column][1]
+    def derived(self, about: Hashable, what: tuple[Any, ...], compute: Callable[[Chunk], T]) -> T:
+        """What follows from a column, computed once until it is asked about other objects."""
+        if about not in self._derived or not same(self._derived[about][0], what):
+            self._derived[about] = what, compute(self)
+        found: T = self._derived[about][1]
         return found
+
+    def mapped(self, column: str, what: Any, of: Callable[[FloatArray], Whole]) -> Whole:
+        """Of each row what a function makes of its number: of few numbers it is made once each."""
+        if column in self.places:
+            return self.places[column].mapped(what, of)
+        return of(self.numbers[column])
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """A column as the place of each row's number among few."""
+
+    places: NDArray[np.unsignedinteger[Any]]
+    few: Few
+
+    def mapped(self, what: Any, of: Callable[[FloatArray], Whole]) -> Whole:
+        found: Whole = self.few.mapped(what, of)[self.places]
+        return found
+
+    @property
+    def numbers(self) -> FloatArray:
+        found: FloatArray = self.few.numbers[self.places]
+        return found
+
+
+class Few:
+    """The numbers of a column of few, which are public, and what functions make of them."""
+
+    def __init__(self, numbers: FloatArray) -> None:
+        self.numbers = numbers
+        self._known: dict[int, tuple[Any, Whole]] = {}
+
+    def mapped(self, what: Any, of: Callable[[FloatArray], Whole]) -> Whole:
+        if id(what) not in self._known:
+            if len(self._known) == MOST_KNOWN:
+                self._known.clear()
+            self._known[id(what)] = what, of(self.numbers)  # which keeps its id
+        return self._known[id(what)][1]
+
+
+class Lazily(Mapping[str, T]):
+    """A mapping whose values are made when they are asked for."""
+
+    def __init__(self, names: Collection[str], make: Callable[[str], T]) -> None:
+        self._names, self._make = names, make
+        self._made: dict[str, T] = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._made:
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class Named(Protocol):
@@ -107,6 +172,11 @@ class Rows(Protocol):
 
 
 # -- one chunk ------------------------------------------------------------------------
+
+
+def same(some: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    """Whether these are the very same objects."""
+    return len(some) == len(others) and all(map(is_, some, others))
 
 
 def counted(chunk: Chunk, cell_maps: Sequence[CellMap]) -> list[Integers]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from copula_shirley.errors import SettingError
 from copula_shirley.rows.memory import MemoryRows
+from copula_shirley.rows.rows import Few, Lazily, Places
 from copula_shirley.schema.column import Column
 from copula_shirley.schema.domain import MISSING, FloatArray
 from copula_shirley.schema.schema import Schema
@@ -29,6 +30,8 @@ from copula_shirley.schema.schema import Schema
 PREFIX, LOCK = "shirley-rows-", "lock"
 #: Types of places on a grid, by the places that they can tell apart.
 NARROW = tuple(np.dtype(name) for name in ("u1", "u2", "u4"))
+#: Bytes of places among few numbers.
+MOST_BYTES = 2
 
 
 class Scratch:
@@ -77,12 +80,19 @@ def _remove_abandoned() -> None:
 
 def rows_in(path: Path, schema: Schema) -> Iterator[MemoryRows]:
     """The rows that ``kept_in`` wrote."""
+    few = {c.name: found for c in schema if (found := _few(c)) is not None}
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         while file.tell() < size:
-            yield MemoryRows(
-                schema, {column.name: _numbers(np.load(file), column) for column in schema}
-            )
+            yield _rows({column.name: np.load(file) for column in schema}, schema, few)
+
+
+def _rows(held: dict[str, NDArray[Any]], schema: Schema, few: dict[str, Few]) -> MemoryRows:
+    def numbers(name: str) -> FloatArray:
+        return few[name].numbers[held[name]] if name in few else _numbers(held[name], schema[name])
+
+    places = {name: Places(held[name], one) for name, one in few.items()}
+    return MemoryRows(schema, Lazily([*held], numbers), places=places)
 
 
 def kept_in(path: Path, found: Iterable[MemoryRows], schema: Schema) -> Iterator[MemoryRows]:
@@ -102,6 +112,15 @@ def _type_of(column: Column) -> np.dtype[np.unsignedinteger] | None:
     if not column.domain.is_discrete:
         return None
     return next((t for t in NARROW if high - low + 1 <= np.iinfo(t).max), None)
+
+
+def _few(column: Column) -> Few | None:
+    """The numbers of a column, if they are few, in the order of their places."""
+    kind = _type_of(column)
+    if kind is None or kind.itemsize > MOST_BYTES:
+        return None
+    low, high = column.domain.number_range
+    return Few(np.append(MISSING, np.arange(low, high + 1)))
 
 
 def _narrow(numbers: FloatArray, column: Column) -> NDArray[Any]:

@@ -7,7 +7,7 @@ the number ``-inf``, so that it sorts below every value in each kind of column.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -128,7 +128,7 @@ class Grid:
         self.cells = {name: column.domain.cells() for name, column in self.columns.items()}
         self.sizes = {name: part.size for name, part in self.cells.items()}
 
-    def codes(self, numbers: dict[str, FloatArray]) -> dict[str, NDArray[np.intp]]:
+    def codes(self, numbers: Mapping[str, FloatArray]) -> dict[str, NDArray[np.intp]]:
         """The cell of each number, per column."""
         return {name: part.index(numbers[name]) for name, part in self.cells.items()}
 

@@ -7,7 +7,7 @@ with whole numbers and M = 2^64 nothing is rounded, and a sum of m ones is not 0
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,7 +120,7 @@ def _coefficients(matrix: FloatArray) -> FloatArray:
 
 
 def _against_rows(
-    matrix: FloatArray, numbers: dict[str, FloatArray], ranges: list[tuple[float, float]]
+    matrix: FloatArray, numbers: Mapping[str, FloatArray], ranges: list[tuple[float, float]]
 ) -> dict[str, float]:
     """Coefficients and residual variance of the sums, against least squares on all rows."""
     shares = [
