@@ -72,7 +72,7 @@ def page(
             f"{place} until you forget them there; copies of uploaded tables are deleted."
         )
         if browser:
-            session.entry_file = _entry_file(place, address)
+            session.entry_file = entry_file(place, address)
             webbrowser.open(session.entry_file.as_uri())
         _serve(guarded(page_app(desk, session), session, hosts, max_upload * 2**20), bound)
 
@@ -85,7 +85,7 @@ def _desk(folder: Path) -> Desk:
         raise SettingError(f"folder ({str(folder)!r}) cannot be used: {reason}") from None
 
 
-def _entry_file(folder: Path, address: str) -> Path:
+def entry_file(folder: Path, address: str) -> Path:
     """A file for the user alone that leads the browser in: others see what processes are told."""
     number, name = tempfile.mkstemp(".html", "open-", folder)
     with open(number, "w", encoding="utf-8") as file:

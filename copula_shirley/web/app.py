@@ -12,7 +12,7 @@ from starlette.routing import Mount, Route
 
 from copula_shirley.privacy.card_page import HERE as CARD
 from copula_shirley.privacy.card_page import STYLE
-from copula_shirley.web import budget, runs, steps
+from copula_shirley.web import budget, rules, runs, steps
 from copula_shirley.web.guard import Session
 from copula_shirley.web.views import HERE, shown
 from copula_shirley.web.work import Desk
@@ -25,7 +25,7 @@ STATIC = {
 
 
 def static(request: Request) -> Response:
-    path = STATIC.get(request.path_params["name"])
+    path = STATIC.get(request.path_params.get("name", "icon.svg"))
     if path is None:
         raise HTTPException(404, "There is no such file.")
     return FileResponse(path)
@@ -48,8 +48,9 @@ def page_app(desk: Desk, session: Session) -> Starlette:
         Route("/schema", steps.schema_table, **get),
         Route("/schema", steps.save_schema, **post),
         Route("/import", steps.import_schema, **post),
-        Route("/rules", steps.rules, **get),
-        Route("/rules", steps.save_rules, **post),
+        Route("/rules", rules.rules, **get),
+        Route("/rules", rules.save_rules, **post),
+        Route("/rule", rules.change_rules, **post),
         Route("/release", budget.release, **get),
         Route("/preview", budget.preview, **get),
         Route("/ledger", budget.set_ledger, **post),
@@ -70,6 +71,7 @@ def page_app(desk: Desk, session: Session) -> Starlette:
         Route("/", steps.start, **get),
         Route("/tables", steps.add_table, **post),
         Route("/static/{name}", static, **get),
+        Route("/favicon.ico", static, **get),
         Mount("/t/{work}", routes=table),
     ]
     handlers: Any = {HTTPException: fault, Exception: fault}

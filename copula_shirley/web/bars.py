@@ -45,9 +45,25 @@ def _bars(column: Column, values: pd.Series) -> dict[str, Any]:
     else:
         ends = column.to_dict()
         labels = [str(ends["minimum"]), str(ends["maximum"])]
-        low, high = domain.number_range
-        counts = np.histogram(known, CELLS, (low, high + domain.step_size))[0].astype(float)
+        counts = np.histogram(known, *_cells(*domain.number_range, domain.step_size))[0]
+        counts = counts.astype(float)
     shares = (counts / total).tolist()
     if column.missing:
         labels, shares = [*labels, "missing"], [*shares, 1 - len(known) / total]
     return {"name": column.name, "listed": column.is_listed, "labels": labels, "shares": shares}
+
+
+def _cells(low: float, high: float, step: float) -> tuple[int, tuple[float, float]]:
+    """At most ``CELLS`` cells of as many steps each, and their ends.
+
+    Examples
+    --------
+    >>> _cells(0, 5, 1), _cells(4, 93, 1), _cells(0.0, 1.0, 0)
+    ((6, (0, 6)), (23, (4, 96)), (24, (0.0, 1.0)))
+    """
+    if not step:
+        return CELLS, (low, high)
+    steps = max(round((high - low) / step), 0) + 1
+    wide = -(-steps // CELLS)
+    cells = -(-steps // wide)
+    return cells, (low, low + cells * wide * step)

@@ -13,8 +13,10 @@ from starlette.responses import Response
 
 from copula_shirley import tasks
 from copula_shirley.errors import SettingError, ShirleyError
+from copula_shirley.files.texts import some
 from copula_shirley.privacy.budget import Budget, check_epsilon
 from copula_shirley.publish.releases import ReleaseLedger, within
+from copula_shirley.schema.schema import Schema
 from copula_shirley.web.bars import bars_of, compared
 from copula_shirley.web.process import Settings
 from copula_shirley.web.views import in_thread, refused, shown, takes_form, to, work_of
@@ -61,6 +63,21 @@ def query_of(settings: Settings) -> str:
     return urlencode({name: getattr(settings, name) for name in SENT})
 
 
+def drafts_of(schema: Schema) -> list[tuple[str, str]]:
+    """What was read off the rows and nobody has confirmed, and the step where one can."""
+    columns = [column.name for column in schema if column.provenance == "drafted"]
+    left = [each.name for each in schema.left_out if each.provenance == "drafted"]
+    rules = sum(rule.provenance == "drafted" for rule in schema.rules)
+    found = {
+        f"what may stand in {some(columns)}": ("schema", columns),
+        f"that {some(left)} {'is' if len(left) == 1 else 'are'} left out": ("schema", left),
+        "how the file is written": ("schema", schema.file.provenance == "drafted"),
+        "how many rows a person has": ("people", schema.person_provenance == "drafted"),
+        f"{rules} {'rule' if rules == 1 else 'rules'}": ("rules", rules),
+    }
+    return [(text, step) for text, (step, there) in found.items() if there]
+
+
 def _about_release(work: Work, settings: Settings) -> dict[str, Any]:
     """What is known before the release, from public information alone."""
     assert work.schema is not None
@@ -73,7 +90,8 @@ def _about_release(work: Work, settings: Settings) -> dict[str, Any]:
         if work.ledger is not None:
             about["ledger"] = ReleaseLedger.open(work.ledger)
         generator = settings.generator(work.schema)
-        about["unproved"] = generator.unproved(work.schema)
+        if reasons := generator.unproved(work.schema):
+            about["unproved"] = drafts_of(work.schema) or [(text, "schema") for text in reasons]
         if settings.rows:
             about["planned"] = planned = tasks.plan(work.schema, settings.rows, generator)
             about["outlook"] = generator.outlook(work.schema, settings.rows)

@@ -19,6 +19,8 @@ SOURCES = {
 }
 #: Fields of a column that are written as one text.
 TEXTS = ("minimum", "maximum", "source")
+#: Of a rule: a column, another one, a text about the first, and one about the other.
+RULE_FIELDS = ("one", "other", "text", "then")
 #: The source of what the curator says on the page about people.
 STATED = "stated by the curator"
 
@@ -210,13 +212,41 @@ def with_people(schema: Schema, person: str | None, max_rows: int) -> Schema:
     return Schema.from_dict(entry)
 
 
-def with_known_rules(schema: Schema, source: str) -> Schema:
-    """The schema with all rules known from documentation."""
-    if not source:
-        raise SchemaError("rules: source () must say where they are known from: codebook, p. 7")
-    entry = schema.to_dict()
-    entry["rules"] = [
-        rule | {"provenance": "declared", "source": rule.get("source", source)}
-        for rule in entry.get("rules", ())
-    ]
-    return Schema.from_dict(entry)
+def changed_rules(schema: Schema, form: Mapping[str, Any]) -> Schema:
+    """The schema with a rule more, with one less, or with all known from documentation."""
+    entry, source = schema.to_dict(), str(form.get("known_from", "")).strip()
+    rules, remove = entry.get("rules", []), str(form.get("remove", ""))
+    if remove.isdigit():
+        del rules[int(remove) : int(remove) + 1]
+    elif form.get("then") == "known":
+        if not source:
+            raise SchemaError("rules: source () must say where they are known from: codebook, p. 7")
+        own = {"provenance": "declared", "source": source}
+        rules = [rule | own if rule.get("provenance") == "drafted" else rule for rule in rules]
+    else:
+        rules = [*rules, _new_rule(schema, form) | ({"source": source} if source else {})]
+    return Schema.from_dict({**entry, "rules": rules})
+
+
+def _new_rule(schema: Schema, form: Mapping[str, Any]) -> dict[str, Any]:
+    """The rule that was filled in, as it stands in YAML."""
+    kind = str(form.get("rule", ""))
+    one, other, text, then = (str(form.get(f"{kind}.{k}", "")).strip() for k in RULE_FIELDS)
+    if kind == "order":
+        return {"order": [one, other]}
+    if kind == "computed":
+        return {"computed": one, "as": text}
+    if kind == "when":
+        return {
+            "when": {one: _value_of(schema, one, text)},
+            "then": {other: _value_of(schema, other, then)},
+        }
+    raise SchemaError(f"rule ({kind!r}) must be order, computed or when")
+
+
+def _value_of(schema: Schema, name: str, text: str) -> Any:
+    """A value that a rule names, with the type that the column gives it; or several with commas."""
+    column = schema[name]
+    own = {str(value): value for value in column.domain.categories} if column.is_listed else {}
+    parts = [own.get(part.strip(), _number(part.strip())) for part in text.split(",")]
+    return own[text] if text in own else parts[0] if len(parts) == 1 else parts

@@ -12,11 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from copula_shirley import tasks
-from copula_shirley.errors import SchemaError, SettingError, ShirleyError
+from copula_shirley.errors import SettingError, ShirleyError
 from copula_shirley.rows.formats import check_format, format_of
 from copula_shirley.rows.headers import header
 from copula_shirley.schema.column import KINDS
-from copula_shirley.schema.places import line_of
 from copula_shirley.schema.schema import Schema
 from copula_shirley.web.imports import imported
 from copula_shirley.web.schema_form import (
@@ -27,7 +26,6 @@ from copula_shirley.web.schema_form import (
     rows_of,
     schema_from,
     typed_rows,
-    with_known_rules,
     with_people,
 )
 from copula_shirley.web.views import (
@@ -149,16 +147,6 @@ def _begun(work: Work, form: FormData, person: str | None) -> tuple[Schema, list
     return Schema.read(place), notes
 
 
-def _parsed(text: str) -> Schema:
-    """A schema from its text; errors name the line."""
-    try:
-        return Schema.from_yaml(text)
-    except SchemaError as error:
-        line = line_of(text, str(error))
-        where = "" if line is None else f"line {line}: "
-        raise SchemaError(f"{where}{error}") from None
-
-
 # -- the schema as a table -------------------------------------------------------------
 
 
@@ -213,38 +201,3 @@ async def import_schema(request: Request, form: FormData) -> Response:
     work.schema, work.imported = found, notes
     work.person, work.max_rows = found.person, found.max_rows
     return to(f"/t/{work.id}/schema")
-
-
-# -- rules, ids and all the rest, as YAML ----------------------------------------------
-
-
-def rules(request: Request) -> Response:
-    work = work_of(request)
-    if work.schema is None:
-        return to(f"/t/{work.id}/people")
-    return shown(request, "rules", work=work, step="rules", text=work.schema.to_yaml())
-
-
-@takes_form
-async def save_rules(request: Request, form: FormData) -> Response:
-    work = work_of(request)
-    text, then = str(form.get("yaml", "")), str(form.get("then", ""))
-    try:
-        found = await in_thread(_parsed, text)
-        if then == "suggest":
-            found, work.notes = await in_thread(_suggested, work, found)
-        if then == "known":
-            found = with_known_rules(found, str(form.get("known_from", "")).strip())
-    except ShirleyError as error:
-        return refused(request, "rules", error, work=work, step="rules", text=text)
-    work.schema, work.person, work.max_rows = found, found.person, found.max_rows
-    return to(f"/t/{work.id}/release" if then == "release" else f"/t/{work.id}/rules")
-
-
-def _suggested(work: Work, schema: Schema) -> tuple[Schema, list[str]]:
-    """The schema with rules that all rows keep: it reads the rows, as it was asked to."""
-    place = work.folder / "draft.yaml"
-    schema.write(place)
-    _, notes = tasks.draft(work.data, place, person=schema.person, update=True, suggest_rules=True)
-    found = Schema.read(place)
-    return found, notes

@@ -277,16 +277,41 @@ def test_the_whole_schema_can_be_written_as_yaml(page: Page, table: Path, schema
     shown = page.post(f"{path}/rules", 422, yaml=faulty, then="stay")
     assert "line " in shown and "truth" in shown and page.work().schema == schema
     ruled = schema.to_yaml() + "rules:\n- {when: {job: law}, then: {age: 20..}}\n"
-    page.post(f"{path}/rules", yaml=ruled, then="release")
-    assert page.at == f"{path}/release" and len(page.work().schema.rules) == 1
-    suggested = page.post(f"{path}/rules", yaml=schema.to_yaml(), then="suggest")
-    assert "read off the rows" in suggested or not page.work().schema.rules
-    for rule in page.work().schema.rules:
-        assert rule.provenance == "drafted"
-    text = page.work().schema.to_yaml()
-    if page.work().schema.rules:
-        page.post(f"{path}/rules", yaml=text, then="known", known_from="codebook")
-        assert {rule.provenance for rule in page.work().schema.rules} == {"declared"}
+    page.post(f"{path}/rules", yaml=ruled, then="stay")
+    assert page.at == f"{path}/rules" and len(page.work().schema.rules) == 1
+    page.post(f"{path}/rules", yaml=schema.to_yaml(), then="stay")
+    assert not page.work().schema.rules
+
+
+def test_rules_are_added_suggested_confirmed_and_removed(page: Page, tmp_path: Path) -> None:
+    table = tmp_path / "visits.csv"
+    rows = "".join(f"{i % 50},{i % 50 + i % 7},{'no' if i % 3 else 'yes'}\n" for i in range(400))
+    table.write_text(f"start,stop,died\n{rows}")
+    page.post("/tables", path=str(table))
+    path, work = f"/t/{page.work().id}", page.work()
+    page.post(f"{path}/people", how="draft", person="", max_rows="1")
+    page.post(f"{path}/schema", **typed(page, path), declare="all", known_from="codebook")
+    order = {"rule": "order", "order.one": "start", "order.other": "stop"}
+    page.post(f"{path}/rule", **order, known_from="p. 7")
+    assert str(work.schema.rules[0]) == "start <= stop" and work.schema.rules[0].source == "p. 7"
+    when = {"rule": "when", "when.one": "died", "when.other": "stop", "when.then": "..40"}
+    shown = page.post(f"{path}/rule", 422, **when, **{"when.text": "perhaps"})
+    assert "perhaps" in shown and 'value="perhaps"' in shown and "<details open>" in shown
+    page.post(f"{path}/rule", **when, **{"when.text": "yes"})
+    assert work.schema.rules[1].entry() == {"when": {"died": "yes"}, "then": {"stop": "..40"}}
+    computed = {"rule": "computed", "computed.one": "stop"}
+    page.post(f"{path}/rule", 422, **computed, **{"computed.text": "start + shoe"})
+    page.post(f"{path}/rule", remove="0")
+    page.post(f"{path}/rule", remove="0")
+    assert not work.schema.rules
+    page.post(f"{path}/rule", 422, remove="", rule="other")
+    shown = page.post(f"{path}/rules", then="suggest")
+    assert "read off the rows" in shown and "start" in str(work.schema.rules[0])
+    waiting = page.get(f"{path}/release?rows=400")
+    assert "Nothing would be proved yet" in waiting and f'href="{path}/rules"' in waiting
+    assert "where they are known from" in page.post(f"{path}/rule", 422, then="known")
+    page.post(f"{path}/rule", then="known", known_from="codebook")
+    assert {rule.provenance for rule in work.schema.rules} == {"declared"}
 
 
 def test_a_run_takes_no_module_from_the_folder_of_the_rows(
