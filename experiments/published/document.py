@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from copula_shirley.experiments.paper.document import markdown_table
 from copula_shirley.experiments.paper.gather import make_folder, write
 from copula_shirley.experiments.published import agrawal_srikant, cai_kou, rappor
@@ -22,7 +24,8 @@ def reproduce(name: str, size: Size, folder: Path) -> Path:
     """Do a paper's experiments again and write what came of them; give the document's path."""
     make_folder(folder)
     paper = papers()[name]
-    found = EXPERIMENTS[name](size)
+    with threadpool_limits(1):  # matrices are small: more threads only wait for each other
+        found = EXPERIMENTS[name](size)
     table = verdict_table(compared(paper, found.figures))
     counts = sorted(Counter(table["verdict"]).items())
     tally = ", ".join(f"{n} {status}" for status, n in counts)

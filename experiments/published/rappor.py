@@ -1,9 +1,11 @@
 """RAPPOR (Erlingsson, Pihur, Korolova 2014): its epsilons, its two experiments, and the theory.
 
-What can be found follows from the noise. The share of a rare text has a standard error of
-``share_error``; a one-sided test at .05 over M candidates finds it if it is estimated above the
-limit of z standard errors, where z is the quantile of 1 - .05 / M. So a text of share s is found
-with the chance Phi((s - limit) / error), and a false one in at most .05 of all experiments.
+What can be found follows from the noise. The share of a rare text has a standard error: that of
+``share_error`` if it shares no bit with another candidate, and a little more if it does, since the
+decoder has to tell them apart (``errors``). A one-sided test at .05 over M candidates finds what is
+estimated above the limit of z standard errors, where z is the quantile of 1 - .05 / M. So a text of
+share s is found with the chance Phi((s - limit) / error), and a false one in at most .05 of all
+experiments.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from copula_shirley.experiments.published.claims import Found, written
 from copula_shirley.experiments.specs import Size
@@ -22,6 +24,7 @@ from copula_shirley.local.memo import Scheme
 from copula_shirley.local.rappor import (
     Correction,
     decoded,
+    design,
     share_error,
     simulated,
 )
@@ -131,27 +134,45 @@ def _run(decay: int, seed: int, correction: Correction = "bonferroni", level: fl
     return Run(counts / PEOPLE, decoded(reports, candidates, level=level, correction=correction))
 
 
+def errors() -> FloatArray:
+    """The standard error of the share of each candidate that hardly anybody has.
+
+    The bits of a cohort tell shares with the noise of one bit; least squares on the bits that
+    candidates set tells theirs.
+    """
+    alone = share_error(EXPONENTIAL, PEOPLE)
+    bit = alone * math.sqrt(EXPONENTIAL.cohorts * EXPONENTIAL.hashes)
+    chances = design(EXPONENTIAL, [str(place) for place in range(CANDIDATES)])
+    return np.asarray(bit * np.sqrt(np.diag(np.linalg.inv(chances.T @ chances))))
+
+
 def _judged(runs: list[Run]) -> dict[str, float]:
-    error = share_error(EXPONENTIAL, PEOPLE)
-    limit = error * NormalDist().inv_cdf(1 - LEVEL / CANDIDATES)
-    chances = [NormalDist().cdf((share - limit) / error) for share in runs[0].shares]
+    z, apart = NormalDist().inv_cdf(1 - LEVEL / CANDIDATES), share_error(EXPONENTIAL, PEOPLE)
+    shares, together = runs[0].shares, errors()[:PRESENT]
+    alone, sharing = (_chances(shares, each, z) for each in (apart, together))
     any_false = sum(run.false > 0 for run in runs)
     found = [len(run.found) - run.false for run in runs]
     # texts are found independently of each other, nearly
-    spread = math.sqrt(sum(chance * (1 - chance) for chance in chances) / len(runs))
+    spread = math.sqrt(float((sharing * (1 - sharing)).sum()) / len(runs))
     return {
         "found": float(np.mean([len(run.found) for run in runs])),
         "false": float(np.mean([run.false for run in runs])),
         "above 1 %": float(np.mean([run.of_large(0.01) for run in runs])),
         "p top 10": float(np.median([run.p_value(10) for run in runs])),
         "p top 20": float(np.median([run.p_value(20) for run in runs])),
-        "error of a share": error,
-        "limit": limit,
-        "found by theory": sum(chances),
-        "found against theory": (float(np.mean(found)) - sum(chances)) / spread,
+        "limit, alone": z * apart,
+        "limit": z * float(together.mean()),
+        "found by theory, alone": float(alone.sum()),
+        "found by theory": float(sharing.sum()),
+        "found against theory": (float(np.mean(found)) - float(sharing.sum())) / spread,
         "runs with a false text": any_false / len(runs),
         "chance of so many": float(binom.sf(any_false - 1, len(runs), LEVEL)),
     }
+
+
+def _chances(shares: FloatArray, error: FloatArray | float, z: float) -> FloatArray:
+    """The chance that each text is found."""
+    return np.asarray(norm.cdf(shares / error - z))
 
 
 def _variants(runs: int) -> pd.DataFrame:
@@ -175,9 +196,10 @@ def _variants(runs: int) -> pd.DataFrame:
 
 def _theory_table(figures: dict[str, float], runs: int) -> pd.DataFrame:
     names = {
-        "standard error of a share": "error of a share",
-        "limit: shares above it are found": "limit",
-        "texts found by theory": "found by theory",
+        "limit above which texts are found, if none shares a bit": "limit, alone",
+        "limit with the bits that the candidates share": "limit",
+        "texts found by theory, if none shares a bit": "found by theory, alone",
+        "texts found by theory, with the bits that they share": "found by theory",
         "texts found, false ones included": "found",
         f"runs with a false text, of {runs}": "runs with a false text",
     }

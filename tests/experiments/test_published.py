@@ -29,6 +29,7 @@ from copula_shirley.experiments.published.distortion import CELLS, LAWS, Distort
 from copula_shirley.experiments.published.document import EXPERIMENTS
 from copula_shirley.experiments.published.people import BOUNDS, FUNCTIONS, group_a, made_people
 from copula_shirley.local.memo import Scheme
+from copula_shirley.local.rappor import share_error
 
 app = typer.Typer()
 app.command()(command.reproduce)
@@ -268,21 +269,35 @@ def test_what_a_run_found_by_hand() -> None:
 
 def test_judged_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rappor, "share_error", lambda *_: 0.01)
-    # z of .05 / 200 is 3.4808: the limit is .0348; a share there is found every other time
-    limit = 0.01 * 3.480756
+    monkeypatch.setattr(rappor, "errors", lambda: np.full(200, 0.02))
+    # z of .05 / 200 is 3.4808: the limit is .0348, of texts that share bits twice that; a share
+    # there is found every other time, and a share of half of that with Phi(-1.7404) = .0409
+    limit = 0.02 * 3.480756
     shares = np.zeros(rappor.PRESENT)
     shares[:2] = 1.0, limit
     runs = [rappor.Run(shares, [text(0)]), rappor.Run(shares, [text(0), text(1), text(120)])]
     figures = rappor._judged(runs)
     assert figures["limit"] == pytest.approx(limit, abs=1e-6)
+    assert figures["limit, alone"] == pytest.approx(limit / 2, abs=1e-6)
     rest = 98 * 0.05 / 200  # texts of no people, each as likely as a false one
     assert figures["found by theory"] == pytest.approx(1.5 + rest, abs=1e-5)
+    assert figures["found by theory, alone"] == pytest.approx(2 + rest, abs=1e-3)
     assert (figures["found"], figures["false"], figures["above 1 %"]) == (2.0, 0.5, 0.75)
     # 1.5 found on average; variances of .25 and 98 times .00025
     spread = np.sqrt((0.25 + rest) / 2)
     assert figures["found against theory"] == pytest.approx(-rest / spread, abs=1e-3)
     assert figures["runs with a false text"] == 0.5
     assert figures["chance of so many"] == pytest.approx(1 - 0.95**2)
+
+
+def test_errors_of_candidates_that_share_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rappor, "CANDIDATES", 2)
+    apart = share_error(rappor.EXPONENTIAL, rappor.PEOPLE)
+    one_bit = np.zeros((4, 2))  # the first sets bits 0 and 1, the second 1 and 2
+    one_bit[[0, 1], 0] = one_bit[[1, 2], 1] = 1
+    monkeypatch.setattr(rappor, "design", lambda *_: one_bit)
+    # inverse of (2 1, 1 2) has 2/3 on the diagonal; one bit has apart^2 * 16 * 2
+    assert rappor.errors() == pytest.approx([apart * np.sqrt(32 * 2 / 3)] * 2)
 
 
 def test_one_experiment_finds_the_common_texts(monkeypatch: pytest.MonkeyPatch) -> None:
