@@ -22,6 +22,7 @@ import pandas as pd
 from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.rows import parquet
 from copula_shirley.rows.formats import Format, format_of
+from copula_shirley.rows.packed import is_packed
 from copula_shirley.rows.pieces import Piece, T, Work
 from copula_shirley.rows.tables import reading, whole
 from copula_shirley.rows.text_files import declared_frames, fields_of, of_ending
@@ -32,6 +33,8 @@ from copula_shirley.schema.schema import Schema
 WILD = "*?["
 #: Bytes at the end of a file whose digest tells whether it was changed: a Parquet file's footer.
 FOOTER = 2**16
+#: How many times its size a packed text may have.
+PACKED_TEXT = 10
 #: Processes that read pieces, at the most.
 MOST_WORKERS = 256
 
@@ -45,6 +48,8 @@ class FilePiece:
     stamp: str
     schema: Schema
     how: FileFormat
+    #: About how many bytes it has in memory.
+    size: int
 
     def frames(self) -> Iterator[pd.DataFrame]:
         """Rows in order; a file that was changed meanwhile is refused."""
@@ -85,8 +90,8 @@ class FileSource:
             self.names = self.names or names
             self.pieces += found
         self.pool = Pool(workers)
-        #: Bytes of all files.
-        self.size = sum(path.stat().st_size for path in paths)
+        #: About how many bytes the table has in memory.
+        self.size = sum(piece.size for piece in self.pieces)
 
     def each(self, work: Work[T]) -> Iterator[tuple[int, T]]:
         return self.pool.each(self.pieces, work)
@@ -178,11 +183,14 @@ def _pieces(path: Path, schema: Schema, how: FileFormat) -> tuple[list[str], lis
     assert kind is not None
     if not kind.is_text:
         names, groups = whole(path, lambda: parquet.groups_of(path))
-        stamp = _stamp(path)
-        return names, [FilePiece(path, i, stamp, schema, how) for i in range(len(groups))]
+        stamp, width = _stamp(path), 8 * len(names)
+        return names, [
+            FilePiece(path, i, stamp, schema, how, rows * width) for i, rows in enumerate(groups)
+        ]
     own = of_ending(path, how)
     with reading(path), fields_of(path, own) as (names, _):
-        return names, [FilePiece(path, None, _stamp(path), schema, own)]
+        size = path.stat().st_size * (PACKED_TEXT if is_packed(path) else 1)
+        return names, [FilePiece(path, None, _stamp(path), schema, own, size)]
 
 
 def _stamp(path: Path) -> str:

@@ -25,8 +25,8 @@ from copula_shirley.rows.pieces import T, Work, once_each
 from copula_shirley.schema.people import names_of
 from copula_shirley.schema.schema import Schema
 
-#: Bytes of files whose rows share a bucket, and the most buckets.
-BUCKET, MOST_BUCKETS = 2**24, 1024
+#: About how many bytes of a table share a bucket, and the most buckets.
+BUCKET, MOST_BUCKETS = 2**25, 1024
 
 
 @dataclass

@@ -40,14 +40,12 @@ class Scratch:
     def __init__(self) -> None:
         _remove_abandoned()
         try:
-            self.path = Path(tempfile.mkdtemp(prefix=PREFIX))  # mode 0700
+            self.path, lock = _locked_folder()
         except OSError as error:
             raise SettingError(
                 f"TMPDIR ({tempfile.gettempdir()!r}) must be a folder for private scratch files: "
                 f"{error.strerror or error}"
             ) from None
-        lock = FileLock(self.path / LOCK)
-        lock.acquire()
         #: Removes the folder, at the latest when the process ends.
         self.close = weakref.finalize(self, _remove, self.path, lock)
 
@@ -56,6 +54,14 @@ class Scratch:
         inside = self.path / secrets.token_hex(4)
         inside.mkdir(0o700)
         return inside
+
+
+def _locked_folder() -> tuple[Path, FileLock]:
+    """A folder of mode 0700, and its lock, which is held before the folder has its name."""
+    new = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
+    lock = FileLock(new / LOCK)
+    lock.acquire()
+    return new.rename(new.with_name(new.name[1:])), lock
 
 
 def _remove(path: Path, lock: FileLock) -> None:
