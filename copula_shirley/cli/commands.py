@@ -38,6 +38,8 @@ PANELS = {
         "synthesize": ("cli.release:synthesize", "Fit and draw synthetic rows in one go."),
         "sums": ("cli.sums:sums", "A regression from noisy sums, without a model."),
         "simulate": ("cli.simulate:simulate", "Play another trust model than one curator's."),
+        "survey": ("cli.survey:survey", "Ask people, who perturb their own answers."),
+        "report": ("cli.survey:report", "Answer a survey's question, on one's own device."),
         "releases": ("cli.releases:releases", "What was already published from the same data."),
         "keys": ("cli.releases:keys", "Keys to sign models, tables and cards with."),
     },

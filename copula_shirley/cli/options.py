@@ -8,7 +8,7 @@ from dataclasses import replace
 from inspect import Parameter, Signature, signature
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,6 +25,9 @@ from copula_shirley.registry import make_generator
 from copula_shirley.rows.databases import Query
 from copula_shirley.rows.files import MOST_WORKERS
 from copula_shirley.rows.formats import place_of
+
+if TYPE_CHECKING:
+    from copula_shirley.local.generator import LocalVine
 
 DATA, PRIVACY, METHOD, OUTPUT = OPTION_PANELS
 
@@ -164,7 +167,7 @@ def unfitted(
     return made
 
 
-def reporting(generator: Generator) -> Generator:
+def reporting(generator: Generator) -> LocalVine:
     """The model of people's own reports with the settings of a vine."""
     from copula_shirley.local.generator import local_vine  # noqa: PLC0415  (slow)
     from copula_shirley.private_vine.generator import PrivateVine  # noqa: PLC0415  (slow)

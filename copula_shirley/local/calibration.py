@@ -64,6 +64,9 @@ class LocalCalibration(Calibration):
     def scale_of(self, share: float, reach: Sensitivity, count: int = 1) -> float:
         return math.sqrt(count / (2 * share * self.total))
 
+    #: How many people answered each table of each query, where real ones did.
+    told: Sequence[Sequence[int]] = ()
+
     def asked(self, query: Query) -> list[int]:
         """How many people answer each table."""
         many = math.floor(query.share * self.people * (1 + 1e-12))

@@ -6,13 +6,15 @@ table plays all of its people in one process. docs/local.md says who sees what, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
+import msgspec
 import numpy as np
 import pandas as pd
 
-from copula_shirley.errors import SchemaError, SettingError
+from copula_shirley.errors import ArtefactError, SchemaError, SettingError
 from copula_shirley.fitted import Progress
 from copula_shirley.generator import Rebuilt
 from copula_shirley.local.calibration import NEIGHBOURS, LocalCalibration, asks_nobody
@@ -22,11 +24,12 @@ from copula_shirley.local.oracles import Coins, variance
 from copula_shirley.local.plan import is_worth_it, local_plan
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import Query
-from copula_shirley.measure.transcript import Answer, Replay
+from copula_shirley.measure.transcript import Answer, Replay, Transcript
 from copula_shirley.outlook import Outlook
 from copula_shirley.privacy.budget import Budget, NeighbourName
 from copula_shirley.privacy.card import TrustFacts
 from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.privacy.noise import Exactness, NoiseFacts
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.private_vine.plan import Plan
 from copula_shirley.rows.admitted import Held
@@ -72,6 +75,8 @@ class LocalVine(PrivateVine):
     neighbours: NeighbourName = "replace-one"
     #: People of the fit, or of the plan that is made.
     _people: ClassVar[int] = USUAL_PEOPLE
+    #: Of a survey: how many people answered each table of each query.
+    _told: ClassVar[Sequence[Sequence[int]]] = ()
 
     def _check_settings(self, schema: Schema) -> None:
         fixed = {"delta": 0, "neighbours": NEIGHBOURS, "domain": "declared"}
@@ -101,7 +106,13 @@ class LocalVine(PrivateVine):
         return TrustFacts("local", 0, 0, {}, 0.0, list(TRUST))
 
     def _noise(self, schema: Schema) -> LocalCalibration:
-        return LocalCalibration(self._people, float(self.epsilon or 0))
+        return self.noise()
+
+    def noise(self) -> LocalCalibration:
+        """The noise of the people that this model counts with."""
+        found = LocalCalibration(self._people, float(self.epsilon or 0))
+        found.told = self._told
+        return found
 
     def noise_source(self, rng: np.random.Generator) -> Any:
         return Coins() if self.random_state is None else Coins(rng)
@@ -109,20 +120,37 @@ class LocalVine(PrivateVine):
     def _prepare(self, held: Held, rng: np.random.Generator) -> None:
         if held.rows < LEAST_PEOPLE:
             raise SettingError(f"people ({held.rows:,}) must be at least {LEAST_PEOPLE}")
-        self._count(held.rows)
+        self.count(held.rows)
         super()._prepare(held, rng)
 
     def _fit(self, rows: Any, ledger: Ledger, rng: np.random.Generator, progress: Progress) -> None:
-        self._count(len(rows))
+        self.count(len(rows))
         super()._fit(rows, ledger, rng, progress)
 
-    def _count(self, people: int) -> None:
-        self.__dict__["_people"] = people
+    def count(self, people: int, told: Sequence[Sequence[int]] = ()) -> None:
+        """Count with so many people, of whom so many answered each table of each query."""
+        self.__dict__.update(_people=people, _told=told)
+
+    def fit_survey(
+        self,
+        schema: Schema,
+        people: int,
+        pool_seed: int,
+        transcript: Transcript,
+        told: Sequence[Sequence[int]],
+    ) -> Self:
+        """Fit to what people reported, by the answers that were made of it."""
+        self.count(people, told)
+        self.fit_answers(
+            schema, None, pool_seed, lambda noise, ledger: LocalReplay(transcript, noise, ledger)
+        )
+        self.ledger_.drawn_by(NoiseFacts("people's devices", Exactness.EXACT))
+        return self
 
     def _counting(self, people: int) -> LocalVine:
         """An unfitted twin for so many people."""
         twin = self.__sklearn_clone__()
-        twin._count(people)
+        twin.count(people)
         return twin
 
     def outlook(self, schema: Schema, rows: int) -> Outlook:
@@ -140,10 +168,11 @@ class LocalVine(PrivateVine):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         public, arrays = super()._state()
-        return {**public, "people": self._people}, arrays
+        return {**public, "people": self._people, "told": self._told}, arrays
 
     def _restore(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self._count(int(state["people"]))
+        counts = msgspec.convert(state, _Counts)
+        self.count(counts.people, counts.told)
         super()._restore(state, arrays)
 
     def _answers_again(self, noise: Calibration, ledger: Ledger) -> Replay:
@@ -157,6 +186,13 @@ class LocalVine(PrivateVine):
         return Rebuilt(ledger)
 
 
+class _Counts(msgspec.Struct):
+    """What a file says of the people who answered."""
+
+    people: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+    told: list[list[Annotated[int, msgspec.Meta(ge=0, le=2**53)]]]
+
+
 class LocalReplay(Replay):
     """Answers of people, again, with the noise that their number implies."""
 
@@ -168,7 +204,11 @@ class LocalReplay(Replay):
         noise = self.calibration
         found = randomisers_of(query, noise.epsilon)
         variances = [variance(one) if one else 0.0 for one in found]
-        return noise.sigma_of(noise.asked(query), variances)
+        # a survey says of each question how many answered; a simulation asks a planned number
+        asked = noise.told[self.position - 1] if noise.told else noise.asked(query)
+        if len(asked) != len(variances):
+            raise ArtefactError(f"people of each table must be counted ({query.stage})")
+        return noise.sigma_of(asked, variances)
 
 
 def simulate(

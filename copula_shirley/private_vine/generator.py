@@ -290,7 +290,7 @@ class PrivateVine(Generator):
     def fit_answers(
         self,
         schema: Schema,
-        trust: Holders,
+        trust: Holders | None,
         pool_seed: int,
         answering: Callable[[Calibration, Ledger], Answering],
         progress: Progress = silent,
@@ -301,9 +301,9 @@ class PrivateVine(Generator):
         ----------
         schema : Schema
             The declared domain.
-        trust : Holders
-            What the holders agreed on. What they sign while they answer, and their vectors, are
-            put into the fitted model afterwards.
+        trust : Holders, optional
+            What the holders agreed on; None where people report themselves. What holders sign
+            while they answer, and their vectors, are put into the fitted model afterwards.
         pool_seed : int
             Seed of the rows drawn at the fit.
         answering : callable
