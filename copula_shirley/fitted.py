@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.files import model_file as artefact
+from copula_shirley.jobs import check_jobs, in_order
 from copula_shirley.privacy.card import Card, TrustFacts
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.rows.made_up import made_up
@@ -91,6 +94,7 @@ class Fitted(Settings, ABC):
         random_state: RandomState = None,
         given: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
+        jobs: int = 1,
     ) -> pd.DataFrame:
         """Draw synthetic rows; those of a person stand side by side, and the last may lack some.
 
@@ -106,9 +110,14 @@ class Fitted(Settings, ABC):
             ordered column, both ends included, or a list of such, of which one is met.
         progress : callable, optional
             Told how many rows are drawn, in words, and their share.
+        jobs : int
+            Processes that draw; they pay from some 100,000 rows on. The rows are the same, however
+            many there are.
         """
-        drawn = self.sample_chunks(n, random_state=random_state, given=given, progress=progress)
-        return pd.concat(drawn, ignore_index=True)
+        chunks = self.sample_chunks(
+            n, random_state=random_state, given=given, progress=progress, jobs=jobs
+        )
+        return pd.concat(chunks, ignore_index=True)
 
     def sample_chunks(
         self,
@@ -117,6 +126,7 @@ class Fitted(Settings, ABC):
         random_state: RandomState = None,
         given: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
+        jobs: int = 1,
     ) -> Iterator[pd.DataFrame]:
         """Draw the rows of ``sample`` in tables of bounded size."""
         self._check_fitted()
@@ -127,8 +137,9 @@ class Fitted(Settings, ABC):
             raise SettingError(f"n ({n!r}) must be a whole number of rows, 0 or more")
         if n > MOST_DRAWN:
             raise SettingError(f"n ({n!r:.30}) must be at most {MOST_DRAWN}")
+        check_jobs(jobs)
         rng = self._sampling_rng if random_state is None else sampling_rng(random_state)
-        return self._chunks(int(n), rng, given, progress or silent)
+        return self._chunks(int(n), rng, given, progress or silent, jobs)
 
     def _chunks(
         self,
@@ -136,34 +147,44 @@ class Fitted(Settings, ABC):
         rng: np.random.Generator,
         given: Mapping[str, Any] | None = None,
         report: Progress = silent,
+        jobs: int = 1,
         *,
         learnt_only: bool = False,
     ) -> Iterator[pd.DataFrame]:
         schema = self.table_schema_
         beside = {} if learnt_only else schema.replaced
-        people = 0
-        for start in range(0, max(n, 1), CHUNK):
-            end = min(start + CHUNK, n)
-            (chunk_rng,) = rng.spawn(1)
-            numbers = self._table_numbers(end - start, chunk_rng, given or {})
-            rows = whose = np.arange(start + 1, end + 1)
-            if schema.per_person:
-                whose = numbers.pop(str(schema.person)).astype(np.int64) + people + 1
-                people = int(whose.max(initial=people))
+        sizes = (min(CHUNK, n - start) for start in range(0, max(n, 1), CHUNK))
+        # each chunk has a generator of its own, so that rows do not depend on who draws them
+        items = ((size, rng.spawn(1)[0]) for size in sizes)
+        end = people = 0
+        for columns, own, chunk_rng in in_order(partial(self._chunk, given or {}), items, jobs):
+            rows = np.arange(end + 1, end + 1 + len(own))
+            end += len(own)
+            whose = own + people + 1 if schema.per_person else rows
+            people = int(whose.max(initial=people))
             made = {
                 name: made_up(left, whose if name in schema.once else rows, chunk_rng)
                 for name, left in beside.items()
             }
-            yield pd.DataFrame(
-                {
-                    name: made[name]
-                    if name in made
-                    else schema[name].domain.from_numbers(numbers[name], self.dtypes_[name])
-                    for name in self.columns_
-                    if name in numbers or name in made
-                }
-            )
+            both = columns | made
+            yield pd.DataFrame({name: both[name] for name in self.columns_ if name in both})
             report(f"{end:,} of {n:,} rows", end / n if n else 1.0)
+
+    def _chunk(
+        self, given: Mapping[str, Any], item: tuple[int, np.random.Generator]
+    ) -> tuple[dict[str, pd.Series], NDArray[np.int64], np.random.Generator]:
+        """Columns of so many rows that the model draws, whose each row is, and the generator."""
+        size, rng = item
+        numbers, schema = self._table_numbers(size, rng, given), self.table_schema_
+        whose = np.arange(size)
+        if schema.per_person:
+            whose = numbers.pop(str(schema.person)).astype(np.int64)
+        columns = {
+            name: schema[name].domain.from_numbers(numbers[name], self.dtypes_[name])
+            for name in self.columns_
+            if name in numbers
+        }
+        return columns, whose, rng
 
     def _table_numbers(
         self, n: int, rng: np.random.Generator, given: Mapping[str, Any]

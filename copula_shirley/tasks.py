@@ -22,6 +22,7 @@ from copula_shirley.files.atomic import atomic_path
 from copula_shirley.files.texts import one_line
 from copula_shirley.fitted import Progress, RandomState, silent
 from copula_shirley.generator import Generator, load
+from copula_shirley.jobs import check_jobs
 from copula_shirley.least_squares import Regression, regression, unproved
 from copula_shirley.measure.journal import Journal, journal_path
 from copula_shirley.outlook import ABOUT_ROWS
@@ -302,10 +303,16 @@ def sample(
     *,
     given: Sequence[str] = (),
     random_state: RandomState = None,
+    jobs: int = 1,
     accept_unproved: bool = False,
     progress: Progress = silent,
 ) -> Done:
-    """Draw rows from a saved model; that costs no privacy, as often as one likes."""
+    """Draw rows from a saved model; that costs no privacy, as often as one likes.
+
+    Rows are written while they are drawn, in memory that does not grow with them; several processes
+    (``jobs``) draw the same rows.
+    """
+    check_jobs(jobs)
     check_extension(output.path, "output", writes=True)
     with output.written([model]) as files:
         generator = load(model)
@@ -313,7 +320,8 @@ def sample(
         check_proved(done.unproved, accept_unproved)
         drawn = generator.n_rows_ if rows is None else rows
         check_written(output.path, generator.table_schema_, drawn)
-        _draw(generator, rows, files.at[output.path], output, given, random_state, progress)
+        place, drawing = files.at[output.path], {"random_state": random_state, "jobs": jobs}
+        _draw(generator, rows, place, output, given, progress, **drawing)
         files.add_cards(generator.card(), given)
     return replace(done, notes=formula_notes(generator, output))
 
@@ -343,7 +351,7 @@ def synthesize(
         card = done.generator.card()
         if output.model is not None:
             done.generator.save(files.at[output.model], card)
-        _draw(done.generator, rows, files.at[output.path], output, given, None, progress)
+        _draw(done.generator, rows, files.at[output.path], output, given, progress)
         files.add_cards(card, given)
     return replace(done, notes=done.notes + formula_notes(done.generator, output))
 
@@ -576,15 +584,15 @@ def _draw(
     path: Path,
     output: Output,
     given: Sequence[str],
-    random_state: RandomState,
     progress: Progress,
+    **drawing: Any,
 ) -> None:
     """Write drawn rows, chunk by chunk."""
     chunks = generator.sample_chunks(
         rows,
-        random_state=random_state,
         given=given_from_texts(given, generator.table_schema_),
         progress=lambda stage, share: progress(f"sample: {stage}", share),
+        **drawing,
     )
     kind, how = check_format(output.path, writes=True).name, generator.table_schema_.file
     write_table(path, chunks, kind, escape_formulas=output.escape_formulas, how=how)

@@ -24,7 +24,7 @@ ROOMS = (
     ("rows",),
     ("privacy",),
     ("measure",),
-    ("restoring", "pictures", "drafted", "outlook"),
+    ("restoring", "pictures", "drafted", "outlook", "jobs"),
     ("fitted",),
     ("generator", "least_squares"),
     ("registry",),

@@ -141,6 +141,9 @@ def sample(
     rows: Rows = None,
     given: Given = None,
     seed: Seed = None,
+    jobs: Annotated[
+        int, option(OUTPUT, "Processes that draw; the rows are the same.", "--jobs", "-j", min=1)
+    ] = 1,
     accept_unproved: AcceptUnproved = False,
     quiet: Quiet = False,
 ) -> None:
@@ -152,6 +155,7 @@ def sample(
             rows,
             given=given or (),
             random_state=seed,
+            jobs=jobs,
             accept_unproved=accept_unproved,
             progress=progress,
         )
