@@ -20,6 +20,8 @@ from tables import JOBS, PEOPLE, STAYS, jobs, people, stays
 
 from copula_shirley import Column, PrivateVine, Schema, SchemaError, SettingError
 from copula_shirley.generator import find_generator
+from copula_shirley.measure.recorded_fits import recorded
+from copula_shirley.private_vine.cell_maps import AllRows, Axis, GroupMap
 from copula_shirley.rows import engines, files, gathering, pieces, scratch
 from copula_shirley.rows.engines import held_table
 from copula_shirley.rows.memory import MemoryRows
@@ -282,3 +284,34 @@ def test_numbers_come_back_as_they_were(tmp_path: Path) -> None:
     for again in found:
         for name, numbers in rows.numbers.items():
             assert np.array_equal(again.numbers[name], numbers), name
+
+
+# -- how often files are read -----------------------------------------------------------
+
+
+def test_three_passes_and_one_for_each_round(table: pd.DataFrame, tmp_path: Path) -> None:
+    """The check, the groups and all pairs; and each round of parts, and of tables beyond."""
+    folder, model = written(table, tmp_path / "parts", 2, ".csv"), vine(target="rich")
+    with recorded(model) as recording:
+        model.fit(folder, PEOPLE)
+    rows = recording.questions[-1].rows
+    asked = [question.query.stage for question in recording.questions]
+    rounds = asked.count("parts of cells") + asked.count("tables beyond the vine")
+    assert rows.passes + 1 <= 3 + rounds < len(asked) - 2
+    assert {"size", "margins", "target", "coarse pairs", "tree 1"} <= set(asked)
+
+
+def test_tables_are_sums_of_finer_ones() -> None:
+    """By hand: fewer columns, merged groups, axes in another order; and what is no sum."""
+    fine, coarse = np.array([0, 1, 2, 2]), np.array([0, 0, 1, 1])
+    a, b, c = Axis("a", fine), Axis("b", np.array([0, 1])), Axis("c", np.array([0, 1, 1]))
+    counts = np.arange(12).reshape(3, 2, 2)
+    whole = GroupMap((a, b, c))
+    asked = GroupMap((c, Axis("a", coarse)))
+    sums = asked.summing(whole)
+    assert sums is not None
+    # c = 0: a in {0, 1} has 0 + 2 + 4 + 6, a = 2 has 8 + 10; c = 1: one more in each cell
+    assert sums(counts).tolist() == [[12, 18], [16, 20]]
+    assert AllRows().summing(whole)(counts).tolist() == [66]
+    assert GroupMap((Axis("a", np.array([0, 1, 2, 3])),)).summing(whole) is None
+    assert GroupMap((Axis("d", fine),)).summing(whole) is None
