@@ -57,6 +57,17 @@ def _groups(n: float, sigma: float) -> float:
     return math.sqrt(n / rows_per_cell(sigma))
 
 
+def shows_pairs(n: float, columns: int, noise: Calibration, share: float) -> bool:
+    """Whether coarse tables of all pairs for this share would show at least equal columns.
+
+    Between halves of two columns with correlation phi the diagonals of a table differ by n phi rows
+    and the noise of four cells. Where not even phi = 1 exceeds the largest noise of all pairs,
+    these tables would choose pairs by noise.
+    """
+    pairs = math.comb(columns, 2)
+    return n > 2 * noise.sigma(share, pairs) * noise.largest(pairs)
+
+
 @dataclass(frozen=True)
 class Allocation:
     """Shares of the budget, which sum to 1 with ``SHARES.size``, and what the noise allows."""
@@ -77,6 +88,8 @@ class Allocation:
     least_noise: float
     #: Whether tables of tree 1 are measured in each class of the target.
     in_classes: bool
+    #: Whether margins are short of budget: pairs that do not stand out leave theirs to them.
+    scarce: bool
 
     @property
     def margin_groups(self) -> int:
@@ -130,6 +143,8 @@ def allocation(
     enough = 1.0 if in_classes else float(np.clip((k - POOR) / (PLENTY - POOR), 0, 1))
     depth = enough if others > 1 else 0.0
     more = float(np.clip((k - FAIR) / (RICH - FAIR), 0, 1)) if others > 2 else 0.0
+    if others > 2 and depth > 0 and not shows_pairs(n, others, noise, SHARES.coarse * depth):
+        depth = more = 0.0
     shares = {
         "classes": own * enough * (others > 0),
         "coarse": SHARES.coarse * depth if others > 2 else 0.0,
@@ -149,4 +164,5 @@ def allocation(
         extra_tables=int(np.clip(EXTRAS_PER_GROUP * groups, LEAST_EXTRAS, MOST_EXTRAS)),
         least_noise=chance,
         in_classes=in_classes,
+        scarce=enough < 1,
     )

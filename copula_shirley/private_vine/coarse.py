@@ -58,6 +58,12 @@ class CoarseTables:
         distance = np.abs(self.tables[pair] - expected).sum()
         return float(distance - ABSOLUTE * np.sqrt(variance + self.sigma**2).sum())
 
+    def chance(self, pair: Pair) -> float:
+        """Standard deviation of ``excess`` if there is nothing but noise and chance."""
+        table = self.tables[pair]
+        variance = self.sigma**2 * table.size + max(float(table.sum()), 0.0)
+        return math.sqrt((1 - ABSOLUTE**2) * variance)
+
     def dependence(
         self, by_class: Mapping[int, FloatArray], sizes: FloatArray, sigma: float
     ) -> dict[Pair, float]:

@@ -3,8 +3,9 @@
 Noise of standard deviation s in each of k cells moves about .4 s k of the n rows of a margin (half
 of its mean absolute values). Divided by n this is an expected total variation distance, before
 projection and smoothing lower it. Measured on made tables (tests/private_vine/test_outlook.py) what
-comes out is about half of it, and once it exceeds 1 - 1/k, a margin is no nearer to the rows than
-that of a table drawn evenly from the declared domain, which costs no privacy.
+comes out is about half of it, and once it exceeds 1 - 1/k, a margin is hardly nearer to the rows
+(by less than a quarter) than that of a table drawn evenly from the declared domain, which costs no
+privacy.
 """
 
 from __future__ import annotations

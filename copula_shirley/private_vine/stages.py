@@ -7,7 +7,7 @@ function of public settings and of the transcript. All queries are counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -39,7 +39,7 @@ from copula_shirley.private_vine.model import POOL, SWEEPS, FittedVine
 from copula_shirley.private_vine.pair_copula import pair_copula, shrink_to
 from copula_shirley.private_vine.pool import Pool
 from copula_shirley.private_vine.reweighting import NoisyTable
-from copula_shirley.private_vine.tails import shares, slopes, with_tails
+from copula_shirley.private_vine.tails import falling_ends, shares, slopes, with_tails
 from copula_shirley.private_vine.vine import (
     Edge,
     RegularVine,
@@ -54,6 +54,9 @@ from copula_shirley.schema.schema import Schema
 #: Number of the method: another one asks other questions, or makes another model of the answers.
 REVISION = 9
 LEAST_ROWS, LEAST_CLASS = 10.0, 1e-3
+#: A pair stands out of its coarse table if it is off independence by so many standard deviations
+#: of noise and chance.
+CLEAR = 1.0
 #: A smaller share of the budget is not spent.
 LEAST_SHARE = 1e-12
 #: Parts after the first round are cut from cells of more than one in so many groups.
@@ -192,6 +195,12 @@ class _Learner:
         cells = sum(len(table) for table in noisy)
         clear = self.noise.detection_threshold(share * self.problem.share, len(maps), cells)
         self.rows = [self._first_rows(j, table, sigma, clear) for j, table in enumerate(noisy)]
+        #: Noisy counts of columns of few values, and their noise.
+        self.values = {
+            j: (noisy[j], sigma)
+            for j, own in model.intervals.items()
+            if sigma > 0 and own.values.max() == 1
+        }
         #: What the noise of the cells adds to the variance of a group, by column.
         self.variance = [np.full(len(rows), sigma**2) for rows in self.rows]
         for i, share in enumerate(parts):
@@ -275,6 +284,10 @@ class _Learner:
             inside = self.rows[j] / np.maximum(before[fine], 1e-300)
             self.rows[j] = found[fine] * np.where(before[fine] > 0, inside, even)
             self.variance[j] = variance
+            if j in self.values:
+                self.rows[j] = falling_ends(
+                    model.intervals[j], self.rows[j], *self.values[j], fine, found, variance
+                )
             model.mass.append(self.rows[j] / self.rows[j].sum())
             if first:
                 model.groups.append(self._table_groups(j, found / found.sum()))
@@ -316,35 +329,43 @@ class _Learner:
             yield from self._measure_groups("margins again", self.left)
 
     def measure_classes(self) -> Queries[None]:
-        """Sizes of the classes, and margins inside each."""
-        model = self.model
+        """Tables with the target: sizes of the classes, and margins inside each."""
+        if self.target is not None and self.plan.classes > 0:
+            pairs = [(j, self.target) for j in self.model.others]
+            maps = [self._groups(pair) for pair in pairs]
+            noisy, sigma = yield from self._tables(
+                "target", maps, self.plan.classes, self._pairs_ahead()
+            )
+            for pair, table in zip(pairs, noisy, strict=True):
+                self._remember(pair, table, sigma)
+            self.class_tables, self.margin_sigma = (noisy, sigma), sigma
+        self._settle_classes()
+
+    def _settle_classes(self) -> None:
+        """Margins inside each class by all that was counted so far."""
+        model, target = self.model, self.target
         one_way: list[FloatArray] = [
             (np.bincount(groups, mass) * model.total).astype(float)
             for groups, mass in zip(model.groups, model.mass, strict=True)
         ]
-        if self.target is None:
+        if target is None:
             model.class_sizes = np.array([model.total])
             model.by_class = {j: one_way[j][:, None] for j in model.others}
             return
         if self.plan.classes == 0:
-            model.class_sizes = np.maximum(one_way[self.target], LEAST_CLASS)
+            model.class_sizes = np.maximum(one_way[target], LEAST_CLASS)
             share = model.class_sizes / model.class_sizes.sum()
             model.by_class = {j: np.outer(one_way[j], share) for j in model.others}
             return
-        maps = [self._groups((j, self.target)) for j in model.others]
-        noisy, sigma = yield from self._tables(
-            "target", maps, self.plan.classes, self._pairs_ahead()
-        )
-        sizes = np.array([*(table.sum(axis=0) for table in noisy), one_way[self.target]])
+        noisy, sigma = self.class_tables
+        sizes = np.array([*(table.sum(axis=0) for table in noisy), one_way[target]])
         spreads = [len(table) * max(sigma, LEAST_SIGMA) ** 2 for table in noisy]
-        spreads.append(max(self.margin_sigma, LEAST_SIGMA) ** 2)
+        spreads.append(max(float(self.variance[target].mean()), LEAST_SIGMA**2))
         average = np.average(sizes, axis=0, weights=1 / np.array(spreads))
         model.class_sizes = np.maximum(to_simplex(average, model.total), LEAST_CLASS)
         for j, table in zip(model.others, noisy, strict=True):
             guess = np.outer(one_way[j], model.class_sizes) / model.class_sizes.sum()
             model.by_class[j] = shrink_to(table, guess, sigma, one_way[j], model.class_sizes)
-            self._remember((j, self.target), table, sigma)
-        self.margin_sigma = sigma
 
     def _pairs_ahead(self) -> list[CellMap]:
         """Tables that sum up to those of target, coarse pairs and tree 1, whatever that will be.
@@ -370,9 +391,12 @@ class _Learner:
         scores |= {pair: scores[pair] + most for pair in self._ruled_pairs()}
         order, links = spanning_tree(model.others, scores)
         model.vine = RegularVine(order)
-        tables = self._with_classes(links)
+        links, share = yield from self._clear_links(links, scores)
+        if not links:
+            return
+        tables = self._with_classes(links, share)
         maps = [self._groups(variables) for variables in tables]
-        noisy, sigma = yield from self._tables("tree 1", maps, self.plan.first_tree)
+        noisy, sigma = yield from self._tables("tree 1", maps, share)
         for variables, table in zip(tables, noisy, strict=True):
             a, b = variables[:2]
             smooth_axes = self.columns[a].is_ordered and self.columns[b].is_ordered
@@ -385,14 +409,39 @@ class _Learner:
             if copula.family.endswith("checkerboard"):  # noise would only blur a family
                 self._remember(variables, table, sigma)
 
-    def _with_classes(self, links: Sequence[Pair]) -> list[tuple[int, ...]]:
+    def _clear_links(
+        self, links: Sequence[Pair], scores: Mapping[Pair, float]
+    ) -> Queries[tuple[list[Pair], float]]:
+        """The links whose tables are measured, and what these may cost.
+
+        Where margins are short of budget a pair that does not stand out of the noise of its coarse
+        table is independent in the vine, and the margins are counted again for what its table
+        would have cost.
+        """
+        share = self.plan.first_tree
+        if self.coarse is None or not self.plan.scarce:
+            return list(links), share
+        clear = []
+        for child_last in links:
+            pair = min(child_last), max(child_last)
+            if scores[pair] > CLEAR * self.coarse.chance(pair):
+                clear.append(child_last)
+            else:
+                self.model.vine.add(Edge(child_last[1], child_last[0]))
+        kept = share * len(clear) / len(links)
+        if len(clear) < len(links):
+            yield from self._measure_groups("margins again", share - kept)
+            self._settle_classes()
+        return clear, kept
+
+    def _with_classes(self, links: Sequence[Pair], share: float) -> list[tuple[int, ...]]:
         """The links, with the target where rows are enough for a table in each of its classes."""
         if self.target is None:
             return list(links)
         cubes: list[tuple[int, ...]] = [(*link, self.target) for link in links]
         if self.plan.in_classes or not cubes:
             return cubes
-        sizes, sigma = self.model.shapes, self._sigma(self.plan.first_tree, len(cubes))
+        sizes, sigma = self.model.shapes, self._sigma(share, len(cubes))
         most = self.model.total / rows_per_cell(sigma)
         return [c if math.prod(sizes[j] for j in c) <= most else c[:2] for c in cubes]
 
@@ -529,7 +578,9 @@ class _Learner:
         """
         if self.coarse is None:
             return
-        share = self.left  # what other stages left is spent here
+        # what other stages left is spent here, or where margins are short of it goes to them
+        scarce = self.plan.scarce
+        share = min(self.left, self.plan.extras) if scarce else self.left
         sizes = dict(enumerate(self.model.shapes))
         candidates = self._candidates(share, sizes)
         if not candidates:
@@ -538,7 +589,7 @@ class _Learner:
         count = min(self.plan.extra_tables, len(candidates))
         batches = [len(part) for part in np.array_split(np.arange(count), min(BATCHES, count))]
         for i, size in enumerate(batches):
-            part = share * size / count if i < len(batches) - 1 else self.left
+            part = share * size / count if scarce or i < len(batches) - 1 else self.left
             weights, _ = self.model.reweighted(pool, BATCH_SWEEPS)
             missed = self._missed(self.coarse, pool, weights)
             noise = ABSOLUTE * 0.5 * self._sigma(part, size)
@@ -547,12 +598,17 @@ class _Learner:
                 - noise * math.prod(sizes[j] for j in one)
                 for one in candidates
             ]
-            chosen = [candidates[c] for c in np.argsort(-np.array(worth), kind="stable")[:size]]
+            best = np.argsort(-np.array(worth), kind="stable")[:size]
+            chosen = [candidates[c] for c in best if worth[c] > 0 or not scarce]
+            if not chosen:
+                break
+            part *= len(chosen) / size
             maps = [self._groups(variables) for variables in chosen]
             noisy, sigma = yield from self._tables("tables beyond the vine", maps, part)
             for variables, table in zip(chosen, noisy, strict=True):
                 self._remember(variables, table, sigma)
             candidates = [one for one in candidates if one not in chosen]
+        yield from self._spend_rest()
 
     def _candidates(self, measuring: float, sizes: dict[int, int]) -> list[tuple[int, ...]]:
         """Pairs that no fine table holds yet, and triples if the noise allows so many cells."""

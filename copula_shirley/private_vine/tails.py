@@ -6,6 +6,7 @@ Post-processing of released numbers; no row is seen here.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 
 from copula_shirley.private_vine.intervals import BEFORE_ALL, Intervals, Places
 from copula_shirley.private_vine.margins import to_simplex
@@ -21,6 +22,12 @@ ANCHORS, MISFIT = 4, 0.25
 STEEPEST = 6.0
 #: Parts of an octave in a tail.
 TAIL_PARTS = 8
+#: Cells and groups stand out of the noise that have rows for so many standard deviations.
+STANDS_OUT = 3.0
+#: An outermost group is part of the tail if it has less of the density of the one before it.
+SPARSE = 0.5
+#: Tails that are tried beside the one that goes on from the density before it.
+SLOWER = 4
 
 
 def with_tails(
@@ -90,6 +97,85 @@ def falling(counts: FloatArray, sigma: FloatArray, anchors: int) -> FloatArray:
     chances = np.exp(-(misses - misses.min()) / 2)
     found = np.asarray(chances @ fitted / chances.sum())[anchors:]
     return np.where(np.cumsum(found[::-1])[::-1] < 1, 0.0, found)
+
+
+def falling_ends(
+    own: Intervals,
+    rows: FloatArray,
+    noisy: FloatArray,
+    sigma: float,
+    groups: Places,
+    counts: FloatArray,
+    variance: FloatArray,
+) -> FloatArray:
+    """Rows of cells, those at either end in a tail that falls, of as many rows as before.
+
+    Noise cannot say where in a wide outermost group its rows are. Spread evenly they would lie as
+    far out as the domain goes, which moves a mean by any factor. The tail begins in the last group
+    that stands out of the noise together with those beyond it, or after it, and after the last
+    cell that stands out by itself. It is the mean of
+    geometric tails, by how well they explain the noisy counts: one that goes on from the density
+    before it, and slower ones, since a heap may stand there.
+
+    Parameters
+    ----------
+    own, rows : cells, and their rows, which sum to those of each group
+    noisy, sigma : noisy counts of the cells, and the standard deviation of the noise
+    groups : the group of each cell
+    counts, variance : rows of each group, and the variance of their noise
+    """
+    found = rows.copy()
+    known = np.flatnonzero(own.low > BEFORE_ALL)
+    width = np.maximum(own.high - own.low, 1e-300)
+    density = (counts / np.bincount(groups, width))[groups]
+    seen = rows > STANDS_OUT * sigma
+    for cells in (known, known[::-1]):  # towards either end
+        group = groups[cells]
+        order = group[np.sort(np.unique(group, return_index=True)[1])][::-1]  # from this end
+        stand_out = np.cumsum(counts[order]) > STANDS_OUT * np.sqrt(np.cumsum(variance[order]))
+        if not stand_out.any():
+            continue
+        last = np.flatnonzero(group == order[stand_out.argmax()])
+        start = last[0]
+        if start and density[cells[start]] >= SPARSE * density[cells[start - 1]]:
+            start = last[-1] + 1  # as full as the one before it: what lies beyond is the tail
+        first = max(int(np.flatnonzero(seen[cells]).max(initial=-1)) + 1, int(start))
+        if not 0 < first < len(cells):
+            continue
+        anchor, tail = cells[first - 1], cells[first:]
+        if len(np.unique(groups[tail])) == len(tail):
+            continue  # every cell was counted twice by itself
+        here = rows[anchor] / width[anchor] if seen[anchor] else density[anchor]
+        held = float(rows[tail].sum())
+        tails = geometric(width[tail], here, held)
+        misses = ((tails - noisy[tail]) ** 2).sum(axis=1) / sigma**2
+        chances = np.exp(-(misses - misses.min()) / 2)
+        found[tail] = chances @ tails / chances.sum()
+    return found
+
+
+def geometric(width: FloatArray, density: float, rows: float) -> FloatArray:
+    """So many rows in cells of these widths, falling from a density before the first of them.
+
+    The rate r of the first line solves density (1 - exp(-r w)) / r = rows over all w; each further
+    line falls half as fast. Where the density is too small rows are spread evenly.
+
+    Examples
+    --------
+    >>> geometric(np.array([1.0, 1.0, 98.0]), 200.0, 200.0)[:2].round().tolist()
+    [[126.0, 47.0, 27.0], [79.0, 48.0, 74.0]]
+    >>> geometric(np.array([1.0, 3.0]), 1.0, 8.0)[0].tolist()
+    [2.0, 6.0]
+    """
+    full = density * width.sum() / max(rows, 1e-300)  # times that the rows are outnumbered
+    if full <= 1 + 1e-6:
+        return np.asarray(rows * width / width.sum())[None]
+    # r w / (1 - exp(-r w)) = full
+    rate = (full + scipy.special.lambertw(-full * np.exp(-full)).real) / width.sum()
+    rates = rate * 0.5 ** np.arange(SLOWER + 1.0)
+    ends = np.exp(-rates[:, None] * np.append(0.0, np.cumsum(width)))
+    shapes = ends[:, :-1] - ends[:, 1:]
+    return np.asarray(rows * shapes / shapes.sum(axis=1, keepdims=True))
 
 
 def at_least(expected: FloatArray | float, counts: FloatArray, sigma: FloatArray) -> FloatArray:

@@ -9,7 +9,15 @@ from copula_shirley.privacy.budget import Sensitivity
 from copula_shirley.private_vine.allocation import allocation
 from copula_shirley.private_vine.generator import Calibration
 from copula_shirley.private_vine.intervals import Intervals
-from copula_shirley.private_vine.tails import falling, octaves, shares, slopes, with_tails
+from copula_shirley.private_vine.tails import (
+    falling,
+    falling_ends,
+    geometric,
+    octaves,
+    shares,
+    slopes,
+    with_tails,
+)
 from copula_shirley.schema.domain import FloatArray
 
 SIGMA, CLEAR = 20.0, 100.0
@@ -139,3 +147,68 @@ def test_the_tail_of_a_fit() -> None:
         for q in (0.5, 0.75, 0.9, 0.95, 0.99):
             assert drawn.quantile(q) == pytest.approx(np.quantile(bills, q), rel=0.15), (seed, q)
         assert drawn.max() < 10 * bills.max()
+
+
+# -- ends of columns of few values ---------------------------------------------------------
+
+
+def visits(top: int, rows: FloatArray, sigma: float, seed: int) -> tuple[Intervals, FloatArray]:
+    """Cells of a column of whole numbers from 0 on, and noisy counts of them."""
+    own = Intervals.of(Column("x", "integer", minimum=0, maximum=top))
+    true = np.append(rows, np.zeros(len(own) - len(rows)))
+    return own, true + np.random.default_rng(seed).normal(0, sigma, len(own))
+
+
+def test_rows_of_a_wide_last_group_fall_off() -> None:
+    """1,000 rows somewhere from 4 to 900: spread evenly they had a mean of 452."""
+    true = 8000 * 0.5 ** np.arange(12.0)
+    groups = np.minimum(np.arange(901), 4)
+    rows = np.append(true[:4], np.full(897, true[4:].sum() / 897))
+    sums, means = np.bincount(groups, rows).astype(float), []
+    for seed in range(20):
+        own, noisy = visits(900, true, SIGMA, seed)
+        found = falling_ends(own, rows, noisy, SIGMA, groups, sums, np.full(5, SIGMA**2))
+        assert found[:4] == pytest.approx(rows[:4])  # what stands out stays
+        assert np.bincount(groups, found) == pytest.approx(sums)
+        means.append(found @ own.low / found.sum())
+    assert rows @ np.arange(901.0) / rows.sum() > 20
+    assert np.mean(means) == pytest.approx(true @ np.arange(12) / true.sum(), rel=0.1)
+
+
+def test_a_heap_in_the_last_group_stays() -> None:
+    true = np.array([500.0, 500, 500, 500, 500, 500, 500, 500, 500, 9000])
+    own, noisy = visits(25, true, SIGMA, 0)
+    groups = np.repeat([0, 1, 2], [5, 4, 17])
+    rows = np.append(true, np.full(16, 5.0))
+    sums = np.bincount(groups, rows).astype(float)
+    found = falling_ends(own, rows, noisy, SIGMA, groups, sums, np.full(3, SIGMA**2))
+    assert found[:10] == pytest.approx(rows[:10])
+    assert found[10:].sum() == pytest.approx(80)
+
+
+def test_values_that_stand_out_together_are_no_tail() -> None:
+    """Thirty days of 50 rows under noise of 40: none stands out alone, and all are alike."""
+    own, noisy = visits(29, np.full(30, 50.0), 40.0, 0)
+    rows = np.full(30, 50.0)
+    found = falling_ends(own, rows, noisy, 40.0, np.arange(30), rows, np.full(30, 1600.0))
+    assert found[6:24] == pytest.approx(50)
+    assert np.abs(found - rows).sum() < 300  # of 1,500 rows
+
+
+def test_a_tail_goes_on_from_the_density_before_it() -> None:
+    tails = geometric(np.ones(1000), 100.0, 200.0)
+    assert tails.sum(axis=1) == pytest.approx(200) and (np.diff(tails) < 0).all()
+    # the integral of 100 exp(-x / 2) from 0 to 1, and a tail that falls half as fast
+    assert tails[0, 0] == pytest.approx(200 * (1 - np.exp(-0.5)))
+    assert tails[1, 0] == pytest.approx(200 * (1 - np.exp(-0.25)))
+
+
+def test_the_mean_of_counts_in_a_wide_domain() -> None:
+    """Few have many visits, up to 900 are declared: noise put rows anywhere up to there."""
+    n = 10_000
+    table = pd.DataFrame({"visits": np.random.default_rng(1).geometric(0.4, n) - 1})
+    schema = Schema((Column("visits", "integer", minimum=0, maximum=900),))
+    for seed in range(3):
+        drawn = PrivateVine(0.2, random_state=seed).fit(table, schema).sample(n)["visits"]
+        assert drawn.mean() == pytest.approx(table["visits"].mean(), rel=0.2)
+        assert abs(drawn.quantile(0.99) - table["visits"].quantile(0.99)) <= 4
