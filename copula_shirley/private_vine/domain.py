@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -93,11 +93,14 @@ class Inside:
 
     raw: Raw
     schema: Schema
+    #: All rows as ``raw`` shows them, where they are in memory.
+    known: MemoryRows | None = field(default=None, compare=False, repr=False)
 
     def __call__(self, frame: pd.DataFrame) -> MemoryRows:
         columns = {name: self.schema[name] for name in self.raw.stored}
         table = self.raw.coordinates.entered(frame)
-        return MemoryRows.of(brought_in(table, self.raw(frame), columns), self.schema)
+        raw = self.raw(frame) if self.known is None else self.known
+        return MemoryRows.of(brought_in(table, raw, columns), self.schema)
 
 
 # -- cell maps: public functions of a row ----------------------------------------

@@ -54,6 +54,7 @@ from copula_shirley.private_vine.preview import Preview, preview_of
 from copula_shirley.private_vine.stages import REVISION, Problem, first_tables, learn
 from copula_shirley.private_vine.vine import Edge
 from copula_shirley.rows.admitted import Held
+from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.rows import CellMap, Rows
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.conditions import conditions
@@ -243,10 +244,12 @@ class PrivateVine(Generator):
         if rows is not None:
             return rows, schema, ledger
         raw = Raw(coordinates, stored)
-        answerer = self._answerer(held.seen(raw), ledger, noise)
+        shown = held.seen(raw)
+        answerer = self._answerer(shown, ledger, noise)
         columns = run(learn_domain(stored, self.target, noise), answerer)
         schema = _with_columns(schema, columns)
-        return held.seen(Inside(raw, schema), lasting=True), schema, ledger
+        known = shown if isinstance(shown, MemoryRows) else None
+        return held.seen(Inside(raw, schema, known), lasting=True), schema, ledger
 
     def _budget(self) -> Budget | None:
         return None if self.epsilon is None else Budget(float(self.epsilon), float(self.delta))
