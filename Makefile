@@ -1,12 +1,13 @@
 # make run: the main job on the embedded data set.  make test: tests, linter, type checker.
 # make docs: tests of the pages, then the site in docs/_build/html, whose tutorials run.
+# make links: whether links to other sites lead somewhere; needs the network.
 # Each builds its own environment in .venv if it is missing.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 export MPLBACKEND := Agg
 
-.PHONY: run test test-all wheel docs lint clean
+.PHONY: run test test-all wheel docs links lint clean
 
 run: $(VENV)/installed
 	$(BIN)/python -m copula_shirley.experiments
@@ -23,6 +24,9 @@ wheel: $(VENV)/installed
 docs: $(VENV)/docs
 	$(BIN)/python -m pytest tests/test_docs.py tests/test_privacy_page.py tests/test_architecture.py
 	$(BIN)/python -m sphinx -q -E -W --keep-going docs docs/_build/html
+
+links: $(VENV)/docs
+	$(BIN)/python -m sphinx -q -E -b linkcheck -D nb_execution_mode=off docs docs/_build/links
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -25,6 +25,11 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 170
 nb_merge_streams = True
 
+# looked at every week: python -m sphinx -b linkcheck docs docs/_build/links
+linkcheck_timeout, linkcheck_retries, linkcheck_workers = 20, 3, 4
+# publishers that turn away whoever is no browser
+linkcheck_ignore = [r"https://doi\.org/", r"https://dl\.acm\.org/", r"http://127\.0\.0\.1"]
+
 numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -35,7 +40,8 @@ html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars: dict[str, list[str]] = {"course": [], "index": [], "reference": []}
+WIDE_PAGES = ("course", "gallery", "index", "reference")
+html_sidebars: dict[str, list[str]] = {page: [] for page in WIDE_PAGES}
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 
 ROOT = Path(__file__).resolve().parents[1]
