@@ -56,14 +56,15 @@ def page(
             f"host ({host!r}) must be 127.0.0.1 or localhost: others could reach the rows; "
             "add --allow-remote if they shall"
         )
-    hosts = (*LOOPBACK, host, *([socket.gethostname()] if remote else []))
+    named = f"[{host}]" if ":" in host else host
+    hosts = (*LOOPBACK, host, named, *([socket.gethostname()] if remote else []))
     place = folder or Path(typer.get_app_dir("shirley", roaming=False)) / "page"
     place = place.expanduser().absolute()
     session = Session()
     with _bound(host, port) as bound, closing(_desk(place)) as desk, closing(session):
         if remote:
             alarm("Other machines can reach this page, and what is sent to it is not encrypted.")
-        shown = socket.gethostname() if host in ("0.0.0.0", "::") else host
+        shown = socket.gethostname() if host in ("0.0.0.0", "::") else named
         address = f"http://{shown}:{bound.getsockname()[1]}/?token={session.token}"
         say = partial(messages.print, soft_wrap=True, markup=False, highlight=False)
         say(f"The page is at {address}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,7 +18,7 @@ from copula_shirley.publish.releases import ReleaseLedger, within
 from copula_shirley.schema.schema import Schema
 from copula_shirley.web.bars import bars_of, compared
 from copula_shirley.web.process import Settings
-from copula_shirley.web.views import in_thread, refused, shown, takes_form, to, work_of
+from copula_shirley.web.views import in_thread, refused, shown, takes_form, to, typed_path, work_of
 from copula_shirley.web.work import Work
 
 #: Cap of a new ledger unless told otherwise, and the names under which forms send settings.
@@ -140,8 +139,8 @@ async def preview(request: Request) -> Response:
 async def set_ledger(request: Request, form: FormData) -> Response:
     """Open the release ledger, or start one."""
     work = work_of(request)
-    path = Path(str(form.get("ledger", "")).strip()).expanduser().absolute()
     try:
+        path = typed_path(form.get("ledger"))
         if path.suffix != ".json":
             raise SettingError(f"ledger ({str(path)!r}) must end in .json")
         if not path.exists():

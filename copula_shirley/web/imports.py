@@ -12,7 +12,7 @@ from copula_shirley import tasks
 from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.files.strict_yaml import LARGEST_YAML
 from copula_shirley.schema.schema import Schema
-from copula_shirley.web.views import plain_name
+from copula_shirley.web.views import plain_name, typed_path
 
 #: What the file of a schema may end in; others that come with it are lists that it names.
 DESCRIBES = (".yaml", ".yml", ".json")
@@ -34,7 +34,7 @@ def imported(
         raise SettingError("name the schema file by its path, or choose it: one of the two")
     own = {key: str(form.get(key, "")).strip() or None for key in ("known_from", "resource")}
     if path:
-        found, notes = tasks.import_schema(_described(Path(path).expanduser()), **own)
+        found, notes = tasks.import_schema(_described(typed_path(path)), **own)
         return merged(schema, found, names, person), notes
     with TemporaryDirectory(dir=folder) as place:
         kept = [_kept(each, Path(place)) for each in uploads]

@@ -36,6 +36,7 @@ from copula_shirley.web.views import (
     shown,
     takes_form,
     to,
+    typed_path,
     work_of,
 )
 from copula_shirley.web.work import UPLOAD, Work
@@ -82,7 +83,7 @@ def _chosen(path: str, upload: Any, folder: Path) -> tuple[Path, bool]:
     if uploaded == bool(path):
         raise SettingError("name the table by its path, or choose a file: one of the two")
     if path:
-        return Path(path).expanduser().absolute(), False
+        return typed_path(path), False
     name = plain_name(upload)
     check_format(name)
     place = folder / UPLOAD / name

@@ -106,3 +106,15 @@ def plain_name(upload: UploadFile) -> str:
     if not name or name.startswith(".") or not name.isprintable() or len(name.encode()) > 200:
         raise SettingError("the name of the file must be an ordinary one, such as table.csv")
     return name
+
+
+def typed_path(text: Any) -> Path:
+    """The path that was typed into a form; ``~`` is one's home."""
+    typed = str(text or "").strip()
+    try:
+        found = Path(typed).expanduser().absolute()
+    except RuntimeError:
+        raise SettingError(f"path ({typed!r}) begins with the home of nobody") from None
+    if "\0" in typed:
+        raise SettingError(f"path ({typed!r}) must be that of a file")
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from commands import run
 from web_pages import ADDRESS, OWN, Page
 
 from copula_shirley import Schema
+from copula_shirley.cli import page as cli
 from copula_shirley.web.guard import HEADERS
 
 
@@ -119,19 +121,41 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
         assert refused.code == 2 and "pip install 'copula-shirley[page]' adds it" in refused.said
 
 
-def test_odd_paths_are_one_error(page: Page) -> None:
+def test_odd_paths_are_one_error(page: Page, table: Path, schema: Schema) -> None:
     for path in (
         "a\0.csv",
         f"{'x' * 5000}.csv",
         "/dev/null",
         "/proc/self/mem.csv",
         "~nobody/x.csv",
+        "~.csv",
     ):
         assert "That does not fit" in page.post("/tables", 422, path=path)
     assert not page.desk.works
+    path = page.begun(table, schema)
+    for odd in ("~.", "a\0.", "/proc/self/mem."):
+        page.post(f"{path}/import", 422, import_path=f"{odd}yaml")
+        page.post(f"{path}/ledger", 422, ledger=f"{odd}json")
 
 
 def test_an_address_that_others_reach_needs_an_option() -> None:
     for host in ("0.0.0.0", "192.168.0.1", "example.org", "::"):
         refused = run("page", "--host", host)
         assert refused.code == 2 and "--allow-remote" in refused.said
+
+
+@pytest.mark.parametrize("host", ["localhost", "::1"])
+def test_every_loopback_address_can_be_opened(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if host == "::1" and not socket.has_ipv6:
+        pytest.skip("there is no IPv6")
+    apps: list[Any] = []
+    monkeypatch.setattr(cli, "_serve", lambda app, _: apps.append(app))
+    done = run("page", "--host", host, "--folder", str(tmp_path / "page"))
+    address = done.said.partition("http://")[2].split()[0]
+    where = address.partition("/")[0]
+    client = Page.browser(apps[0])
+    assert client.get("/", headers={"Host": where}).status_code == 403
+    token = address.partition("?")[2]
+    assert client.get(f"/?{token}", headers={"Host": where}).status_code == 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import re
 import shlex
 import time
@@ -11,6 +12,7 @@ import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import pandas as pd
 import pytest
@@ -312,6 +314,38 @@ def test_rules_are_added_suggested_confirmed_and_removed(page: Page, tmp_path: P
     assert "where they are known from" in page.post(f"{path}/rule", 422, then="known")
     page.post(f"{path}/rule", then="known", known_from="codebook")
     assert {rule.provenance for rule in work.schema.rules} == {"declared"}
+
+
+def test_texts_of_a_table_are_no_html(page: Page, tmp_path: Path) -> None:
+    """Names, categories, rules and notes of files run nothing and break nothing."""
+    evil = "<script>alert('1')</script>\"><b x="
+    rows = pd.DataFrame({evil: ["<img src=x onerror=alert(2)>", "=1+1"] * 150, "n": range(300)})
+    rows[f"id {evil}"] = [f"{evil}{i}" for i in range(300)]
+    rows.to_csv(tmp_path / "a'b&c.csv", index=False)
+    page.post("/tables", path=str(tmp_path / "a'b&c.csv"))
+    path, work = f"/t/{page.work().id}", page.work()
+    shown = [page.get(f"{path}/people")]
+    shown.append(page.post(f"{path}/people", how="draft", person="", max_rows="1"))
+    page.post(f"{path}/schema", **typed(page, path), declare="all", known_from=evil)
+    known = {"constraints": {"minimum": 0, "maximum": 300}}
+    codebook = {"fields": [{"name": "n", "type": "integer", evil: 1, **known}], evil: 2}
+    sent = [("import_files", ("x.json", json.dumps(codebook)))]
+    shown.append(page.post(f"{path}/import", files=sent, known_from="x"))
+    when = {"rule": "when", "when.one": evil, "when.text": "=1+1"}
+    shown.append(page.post(f"{path}/rule", **when, **{"when.other": "n", "when.then": "0.."}))
+    shown += [page.get(f"{path}/{step}?rows=300") for step in ("release", "preview", "schema")]
+    shown.append(page.post(f"{path}/rules", 422, yaml=evil, then="stay"))
+    page.post(f"{path}/ledger", ledger=str(tmp_path / "l.json"))
+    run = page.run(path, accept_poor="yes")
+    assert run.state == "done", run.error
+    shown += [page.get(f"{path}/runs/1"), page.post(f"{path}/runs/1/compare"), page.get("/")]
+    assert work.notes and work.imported and len(work.schema.rules) == 1
+    for text in shown:
+        assert not re.search(r"<script>|<b x|<img|onerror=[^&]*>", text)
+    cards = [name for name in run.files if name.endswith(".html")]
+    for name in cards:
+        answer = page.client.get(f"{path}/runs/1/files/{quote(name)}?show=1")
+        assert "<script>" not in answer.text and evil not in answer.text
 
 
 def test_a_run_takes_no_module_from_the_folder_of_the_rows(
