@@ -229,7 +229,7 @@ class Holder:
             return self._ready()
         query = from_data(told.query, arrays, self.rows.coordinates)
         noise = self._noise(query, state)
-        self._ledger_after(state, query, 0.0)  # refused here it costs nothing
+        self._ledger_after(state, query, told.number, 0.0)  # refused here it costs nothing
         new = structs.replace(
             state, head=head, number=told.number, attempt=told.attempt, label=label, masks="",
             nonce=secrets.token_hex(NONCE), sent=False, cells=len(noise), query=told.query,
@@ -300,7 +300,7 @@ class Holder:
         noise = kept.pop(NOISE)
         query = from_data(state.query, kept, self.rows.coordinates)
         most = max(one.spent for one, _ in told.ready.values())
-        ledger = self._ledger_after(state, query, most)
+        ledger = self._ledger_after(state, query, state.number, most)
         masks = mask_label(bytes.fromhex(state.label), nonces)
         sent = structs.replace(
             state, ledger=ledger.to_dict(), masks=masks.hex(), sent=True,
@@ -312,7 +312,7 @@ class Holder:
         said = msgspec.to_builtins(Masked(masks.hex(), spent_of(ledger)))
         return self._message("masked", agreement.session, said, {"vector": vector})
 
-    def _ledger_after(self, state: State, query: Tables, others: float) -> Ledger:
+    def _ledger_after(self, state: State, query: Tables, number: int, others: float) -> Ledger:
         """The ledger with the price of a query, and with what others have spent more."""
         ledger = Ledger.from_dict(state.ledger)
         ledger.drawn_by(self.source.facts)
@@ -326,7 +326,7 @@ class Holder:
             self.calibration.charge(ledger, query)
         except BudgetError as error:
             raise BudgetError(
-                f"holder {self.name!r} has no budget left for question {state.number}: {error}"
+                f"holder {self.name!r} has no budget left for question {number}: {error}"
             ) from None
         return ledger
 
