@@ -72,6 +72,8 @@ class Open(Struct, forbid_unknown_fields=True):
     #: Attempts whose list of ready holders was sent, so that vectors may have left.
     charged: int = 0
     label: str = ""
+    #: Share of the budget that it costs.
+    share: float = 0.0
     #: Of each holder: what it said and its signature, or the label of its masks and that.
     ready: dict[str, tuple[Ready, str]] = {}
     committed: bool = False
@@ -145,6 +147,8 @@ class Coordinator:
     #: Sends a message to all holders and gives what they answer; None where people carry files.
     exchange: Callable[[Message], Iterable[Message]] | None = None
     head: bytes = b""
+    #: What attempts that failed cost, as a share of the budget.
+    extra: float = 0.0
 
     def __post_init__(self) -> None:
         self.head = self.head or first_label(self.agreement)
@@ -236,7 +240,7 @@ class Coordinator:
             arrays = {**arrays, LAST: sum_of(self.vectors[-1])}
         else:
             told.signatures = self.signatures
-        self.open.label = label.hex()
+        self.open.label, self.open.share = label.hex(), query.share
         self._send(self._message("query", msgspec.to_builtins(told), arrays))
 
     def _commit(self) -> None:
@@ -256,25 +260,25 @@ class Coordinator:
         done = Round(own.attempt, own.charged, own.ready, own.masked)
         self.head = next_head(self._masks(), total)
         self.rounds.append(done)
+        self.extra += (own.charged - 1) * own.share
         self.vectors.append(stacked)
         self.open, self.arrived, self.outgoing = Open(), {}, None
         self.keep(self)
         return total
 
-    def restart(self, room: float) -> None:
-        """Give up an attempt: the next one has new noise, and costs again if vectors have left.
-
-        ``room`` is the part of the budget that is left for such attempts, over the price of the
-        question that is open.
-        """
-        if not self.open.label:
+    def restart(self) -> None:
+        """Give up an attempt: the next one has new noise, and costs again if vectors have left."""
+        own, spare = self.open, self.agreement.spare
+        if not own.label:
             raise SettingError("restart: no question is open, so there is nothing to ask again")
-        if self.open.committed and room < 1 - LEAST_ROOM:
+        extra = self.extra + own.charged * own.share
+        if extra * (1 - spare) > spare + LEAST_ROOM:
             raise BudgetError(
-                f"restart: vectors may have left, so another attempt costs again, and {room:.2g} "
-                "times its price is kept for that (spare of the agreement); begin a new session"
+                f"restart: vectors may have left, so attempts at answers cost {extra:.3g} of the "
+                f"budget again, and {spare:.3g} of it was kept for that (spare of the agreement); "
+                "begin a new session, whose costs add up with those of this one"
             )
-        self.open = Open(self.open.attempt + 1, self.open.charged)
+        self.open = Open(own.attempt + 1, own.charged)
         self.arrived, self.outgoing = {}, None
         self.keep(self)
 

@@ -409,6 +409,16 @@ def new_keys() -> tuple[ed25519.Ed25519PrivateKey, x25519.X25519PrivateKey]:
     return ed25519.Ed25519PrivateKey.generate(), x25519.X25519PrivateKey.generate()
 
 
+def keys_of(
+    sign: bytes, exchange: bytes
+) -> tuple[ed25519.Ed25519PrivateKey, x25519.X25519PrivateKey]:
+    """The private keys of these bytes."""
+    return (
+        ed25519.Ed25519PrivateKey.from_private_bytes(sign),
+        x25519.X25519PrivateKey.from_private_bytes(exchange),
+    )
+
+
 def spent_of(ledger: Ledger) -> float:
     """What a ledger holds, in its currency."""
     return ledger.spent.rho if ledger.zcdp else ledger.spent.epsilon

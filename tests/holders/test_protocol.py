@@ -126,7 +126,7 @@ def skipped_question(s: Session) -> None:
 def old_attempt(s: Session) -> None:
     first = s.join().asked()
     s.holders[0].ready(first)
-    s.session.restart(room=0)
+    s.session.restart()
     s.holders[0].ready(s.asked())
     s.holders[0].ready(first)
 
@@ -365,16 +365,14 @@ def test_a_dropout_before_the_list_costs_nothing_and_after_it_is_charged_again()
     message = session.asked()
     for holder in session.holders[:2]:  # h2 is gone
         session.session.take(holder.ready(message))
-    session.session.restart(room=0)
+    session.session.restart()
     free = spent_of(session.holders[0].ledger)
     late = session.holders[2].ready(message)
     message = session.committed()
     session.session.take(late)  # of the attempt that was given up
     held = [holder.masked(message) for holder in session.holders]
     session.session.take(held[0])
-    with pytest.raises(BudgetError, match="another attempt costs again"):
-        session.session.restart(room=0.5)
-    session.session.restart(room=3.0)
+    session.session.restart()
     answer = session.answered()
     for one in held:  # late vectors change nothing
         session.session.take(one)
@@ -388,6 +386,15 @@ def test_a_dropout_before_the_list_costs_nothing_and_after_it_is_charged_again()
     assert (old != answer).any()
 
 
+def test_an_attempt_without_room_is_refused_before_anything_is_asked() -> None:
+    session = Session(spare=0.05).join()
+    session.committed()
+    with pytest.raises(BudgetError, match=r"cost 0\.1 of the budget again, and 0\.05 of it was"):
+        session.session.restart()
+    with pytest.raises(ShirleyError, match="no question is open"):
+        Session().join().session.restart()
+
+
 def test_a_folder_that_was_put_back_is_charged_what_others_have_spent() -> None:
     session = Session(spare=0.5).join()
     before = session.saved["h0"]
@@ -397,7 +404,7 @@ def test_a_folder_that_was_put_back_is_charged_what_others_have_spent() -> None:
     full = spent_of(session.holders[0].ledger)
     session.put_back(0, before)
     assert spent_of(session.holders[0].ledger) < full
-    session.session.restart(room=9.0)
+    session.session.restart()
     session.answered()
     spent = [spent_of(holder.ledger) for holder in session.holders]
     assert spent == pytest.approx([spent[1]] * 3)
