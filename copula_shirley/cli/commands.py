@@ -40,6 +40,8 @@ PANELS = {
         "simulate": ("cli.simulate:simulate", "Play another trust model than one curator's."),
         "survey": ("cli.survey:survey", "Ask people, who perturb their own answers."),
         "report": ("cli.survey:report", "Answer a survey's question, on one's own device."),
+        "holder": ("cli.holders:holder", "One of several holders of rows."),
+        "coordinate": ("cli.holders:coordinate", "Fit one model with several holders."),
         "releases": ("cli.releases:releases", "What was already published from the same data."),
         "keys": ("cli.releases:keys", "Keys to sign models, tables and cards with."),
     },

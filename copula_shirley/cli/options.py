@@ -170,11 +170,17 @@ def unfitted(
 def reporting(generator: Generator) -> LocalVine:
     """The model of people's own reports with the settings of a vine."""
     from copula_shirley.local.generator import local_vine  # noqa: PLC0415  (slow)
+
+    return local_vine(vine_of(generator, "--trust local"))
+
+
+def vine_of(generator: Generator, asked: str) -> Any:
+    """The generator, which must be a PrivateVine for what was asked."""
     from copula_shirley.private_vine.generator import PrivateVine  # noqa: PLC0415  (slow)
 
     if not isinstance(generator, PrivateVine):
-        raise SettingError(f"model ({generator.name!r}) must be 'private-vine' with --trust local")
-    return local_vine(generator)
+        raise SettingError(f"model ({generator.name!r}) must be 'private-vine' with {asked}")
+    return generator
 
 
 @takes(unfitted, source)

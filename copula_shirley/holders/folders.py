@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -30,6 +30,9 @@ from copula_shirley.privacy.noise import NoiseSource, SecureNoise
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.rows.tables import read_table
 from copula_shirley.schema.schema import Schema
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
 
 T = TypeVar("T")
 #: Files of a folder, and the folders in it.
@@ -131,14 +134,39 @@ def answer(folder: Path, source: NoiseSource | None = None) -> Done:
     messages, done.faults = _arrived(folder / IN, ("query", "commit"))
     for message in sorted(messages, key=lambda m: m.kind, reverse=True):
         try:
-            reply = _reply(holder, message)
+            written = _respond(folder, holder, message)
         except ShirleyError as error:
             done.faults.append(str(error))
             continue
-        if reply is not None and (state := holder.state) is not None:
-            place = f"{reply.kind}-{state.number:03d}-{state.attempt}.{holder.name}"
-            done.written.append(_sent(folder, place, reply))
+        done.written += [] if written is None else [written]
     return done
+
+
+def respond(folder: Path, message: Message, source: NoiseSource | None = None) -> Path | None:
+    """The file with the reply to one message; None where nothing is to be answered."""
+    return _respond(folder, open_holder(folder, source), message)
+
+
+def kept_reply(folder: Path, message: Message) -> Path | None:
+    """The file with the reply that was given to this message before, if it was."""
+    holder = open_holder(folder)
+    label, state = message.body.get("label"), holder.state
+    if state is None or not label or label != state.label:
+        return None
+    kind = {"query": "ready", "commit": "masked"}.get(message.kind, "")
+    found = folder / OUT / f"{_place(kind, state, holder.name)}{ENDING}"
+    return found if found.exists() else None
+
+
+def _respond(folder: Path, holder: Holder, message: Message) -> Path | None:
+    reply = _reply(holder, message)
+    if reply is None or holder.state is None:
+        return None
+    return _sent(folder, _place(reply.kind, holder.state, holder.name), reply)
+
+
+def _place(kind: str, state: State, name: str) -> str:
+    return f"{kind}-{state.number:03d}-{state.attempt}.{name}"
 
 
 def _reply(holder: Holder, message: Message) -> Message | None:
@@ -246,6 +274,22 @@ def advance(folder: Path, progress: Progress = silent) -> tuple[Done, PrivateVin
     return done, None
 
 
+def outstanding(folder: Path) -> tuple[Path, list[str]] | None:
+    """The file that was sent last, and the holders that have not answered it."""
+    session = open_session(folder)
+    own = session.open
+    if len(session.signatures) < len(session.names):
+        name, found = "agreement", set(session.signatures)
+    elif own.committed:
+        name, found = f"commit-{len(session.rounds):03d}-{own.attempt}", set(own.masked)
+    elif own.label:
+        name, found = f"query-{len(session.rounds):03d}-{own.attempt}", set(own.ready)
+    else:
+        return None
+    lacking = [one for one in session.names if one not in found]
+    return folder / OUT / f"{name}{ENDING}", lacking
+
+
 def restart(folder: Path) -> None:
     """Give up the attempt at the question that is open."""
     open_session(folder).restart()
@@ -264,7 +308,9 @@ def _new_folder(folder: Path) -> None:
         one.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def _read_keys(folder: Path) -> Any:
+def _read_keys(
+    folder: Path,
+) -> tuple[ed25519.Ed25519PrivateKey, x25519.X25519PrivateKey]:
     """The private keys of a folder."""
     keys = _read_json(folder / KEYS, _Keys)
     try:
@@ -276,9 +322,14 @@ def _read_keys(folder: Path) -> Any:
 def _write_keys(folder: Path, *own: Any) -> None:
     """Write private keys, for their owner alone from the first moment."""
     keys = _Keys(*(key.private_bytes_raw().hex() for key in own))
-    handle = os.open(folder / KEYS, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    write_secret(folder / KEYS, msgspec.json.encode(keys))
+
+
+def write_secret(path: Path, content: bytes) -> None:
+    """Write a new file that its owner alone can read, from the first moment."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "wb") as file:
-        file.write(msgspec.json.encode(keys))
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
 

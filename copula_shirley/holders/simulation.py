@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Self
 
 import numpy as np
 import pandas as pd
 
-from copula_shirley.errors import SettingError
+from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.fitted import Progress, generator_of, silent
 from copula_shirley.holders.coordinator import Coordinator, new_agreement
+from copula_shirley.holders.folders import (
+    IN,
+    advance,
+    answer,
+    fingerprint,
+    join,
+    new_holder,
+    new_session,
+)
 from copula_shirley.holders.holder import Holder, new_keys
 from copula_shirley.holders.messages import Message
 from copula_shirley.holders.rows import Terms
 from copula_shirley.measure.trust import check_seats
 from copula_shirley.private_vine.generator import PrivateVine
+from copula_shirley.rows.admitted import Held
 from copula_shirley.schema.schema import Schema, check_schema
 
 
@@ -110,6 +124,113 @@ def dealt(table: pd.DataFrame, holders: int, rng: np.random.Generator) -> list[p
     """The rows of a table in parts, by chance and about equally many, for a rehearsal."""
     places = rng.permutation(len(table)) % holders
     return [table[places == i].reset_index(drop=True) for i in range(holders)]
+
+
+@dataclass(eq=False, repr=False)
+class HeldVine(PrivateVine):
+    """A PrivateVine that several holders fit, each with a part of the rows; all in this process.
+
+    Parameters are those of ``PrivateVine``, and:
+
+    holders, colluding : int
+        How many parts the rows are dealt into by chance, and how many of their holders may be in
+        league.
+    folder : Path, optional
+        A new folder in which all holders and the coordinator exchange files, as between machines.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"a": [0, 1] * 200, "b": [0, 1] * 200})
+    >>> model = HeldVine(epsilon=8.0, random_state=0, holders=3).fit(table, Schema.draft(table))
+    >>> model.card()["trust"]["holders"]
+    3
+    """
+
+    #: Rows are dealt out in memory, and an answer is no one curator's to be kept.
+    counts_pieces: ClassVar[bool] = False
+    resumes: ClassVar[bool] = False
+
+    holders: int = 5
+    colluding: int = 1
+    folder: Path | None = None
+
+    def _check_settings(self, schema: Schema) -> None:
+        check_seats(self.holders, self.colluding)
+        if self.epsilon is None or self.domain != "declared":
+            raise SettingError(
+                f"epsilon ({self.epsilon!r}) must be a number and domain ({self.domain}) "
+                "'declared': holders neither answer exactly nor find categories out of no list"
+            )
+        super()._check_settings(schema)
+
+    def _learnt(
+        self,
+        held: Held,
+        fit_rng: np.random.Generator,
+        sampling: np.random.Generator,
+        report: Progress,
+    ) -> Self:
+        parts = dealt(held.given, self.holders, fit_rng)
+        names = PrivateVine.setting_names()
+        own = PrivateVine(**{name: getattr(self, name) for name in names})
+        if self.random_state is not None:
+            own.random_state = fit_rng
+        if self.folder is None:
+            model = simulate(
+                parts, held.schema, own, colluding=self.colluding, accept_unproved=True,
+                progress=report,
+            )  # fmt: skip
+        else:
+            model = rehearse(self.folder, parts, held.schema, own, self.colluding, report)
+        self._forget()
+        learnt = {name: value for name, value in vars(model).items() if name not in names}
+        vars(self).update(learnt)
+        self.columns_ = held.schema.synthetic_names(held.names)
+        self._sampling_rng = sampling
+        return self
+
+
+def rehearse(
+    folder: Path,
+    parts: Sequence[pd.DataFrame],
+    schema: Schema,
+    vine: PrivateVine,
+    colluding: int,
+    progress: Progress = silent,
+) -> PrivateVine:
+    """The same as ``simulate`` with a folder for each party, and files that are carried between."""
+    terms = Terms(
+        float(vine.epsilon or 0), vine.delta, vine.neighbours, colluding, schema.to_dict(), True
+    )
+    seeds = generator_of(vine.random_state).spawn(len(parts))
+    sources = [vine.noise_source(rng) for rng in seeds]
+    names = [f"holder-{i + 1}" for i in range(len(parts))]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, part in zip(names, parts, strict=True):
+        part.to_parquet(folder / f"{name}.parquet")
+    own = [folder / name for name in names]
+    keys = [new_holder(where, where.name, folder / f"{where.name}.parquet", terms) for where in own]
+    middle = folder / "coordinator"
+    agreement, offer = new_session(middle, vine, schema, keys, colluding, accept_unproved=True)
+    for where, source in zip(own, sources, strict=True):
+        carry([offer], where)
+        carry([join(where, fingerprint(agreement), source)], middle)
+    while True:
+        done, model = advance(middle, progress)
+        if model is not None:
+            return model
+        for where, source in zip(own, sources, strict=True):
+            carry(done.written, where)
+            answered = answer(where, source)
+            if answered.faults:
+                raise ArtefactError(f"{where.name}: {answered.faults[0]}")
+            carry(answered.written, middle)
+
+
+def carry(files: Sequence[Path], folder: Path) -> None:
+    """Put copies of files where they arrive."""
+    for path in files:
+        shutil.copyfile(path, folder / IN / path.name)
 
 
 def _forget(state: object, kept: Mapping[str, np.ndarray] | None = None) -> None:
