@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copula_shirley.errors import ArtefactError, OtherRevisionError, SettingError
+from copula_shirley.errors import ArtefactError, OtherRevisionError, SchemaError, SettingError
 from copula_shirley.fitted import Progress, RandomState, sampling_rng, silent
 from copula_shirley.generator import Generator, Rebuilt
 from copula_shirley.measure.calibration import Calibration
@@ -208,6 +208,12 @@ class PrivateVine(Generator):
 
     def _storages(self, schema: Schema) -> dict[str, str]:
         """How the columns are stored whose domain is to be measured."""
+        for name in self._to_buy(schema):
+            if not schema[name].domain.measurable:
+                raise SchemaError(
+                    f"column {name!r}: the box of places cannot be measured; declare minimum and "
+                    "maximum (provenance: declared)"
+                )
         return {
             name: "category" if name == self.target else schema[name].domain.stored
             for name in self._to_buy(schema)

@@ -259,7 +259,9 @@ class FittedVine:
         """A number in the cell of each row that fulfils the condition."""
         intervals, name = self.intervals.get(j), self.names[j]
         if intervals is None:
-            return self.grid.cells[name].first[codes]
+            cells = self.grid.cells[name]
+            first = cells.first[codes]
+            return first if self.schema[name].domain.is_discrete else cells.spread(first, rng)
         if condition is None:
             return intervals.draw(codes, rng)
         parts = self._between(j, condition)

@@ -98,6 +98,7 @@ class Categorical(Listed):
         "other": {**CATEGORY, "description": "the category that takes unknown ones"},
     }
     types = (str, int, float, np.generic)
+    is_nominal = True
     may_identify = True
     least: ClassVar[dict[str, Any]] = {"categories": ("(other)",)}
 

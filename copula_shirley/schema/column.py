@@ -17,10 +17,12 @@ from copula_shirley.schema.duration import Duration
 from copula_shirley.schema.kind import Kind
 from copula_shirley.schema.left_out import PER
 from copula_shirley.schema.numeric import Continuous, Integer
+from copula_shirley.schema.place import Place
 from copula_shirley.schema.values import LONGEST_REMARK, check_remark, is_number, plain, scalar
 
 #: Every kind of column. A draft tries the last one first.
 KINDS: dict[str, type[Kind]] = {
+    "place": Place,
     "categorical": Categorical,
     "boolean": Boolean,
     "integer": Integer,
@@ -48,7 +50,8 @@ class Column:
     ``cells`` is the number of equal-width histogram cells, and ``special`` values have one of their
     own, such as 0 dollars. With ``scale="log"`` cells of numbers and durations begin at powers of
     two, as money needs them; zero has its own. ``format`` is that of texts, such as
-    ``"%d.%m.%Y"``; ISO 8601 without one. Values may be ``missing``. A column
+    ``"%d.%m.%Y"``; ISO 8601 without one. Places lie on a grid whose cells have the side
+    ``resolution``, in the box between two corners. Values may be ``missing``. A column
     that is the same in all rows of a person, such as her date of birth, is ``per="person"``.
 
     ``provenance`` says where kind and domain came from: documentation ("declared", with a
@@ -175,7 +178,7 @@ class Column:
     @property
     def nominal(self) -> bool:
         """Whether the values have no order of their own and need an encoder."""
-        return "ordered" in self.domain.fields and not self.ordered
+        return self.domain.is_nominal and not self.ordered
 
     @property
     def is_ordered(self) -> bool:

@@ -48,6 +48,10 @@ class Kind:
     least: ClassVar[dict[str, Any]] = {"minimum": 0, "maximum": 1}
     #: Whether the values are a closed list, are numbers (in files too), are whole numbers.
     is_listed: ClassVar[bool] = False
+    #: Whether listed values have no order unless the column declares one.
+    is_nominal: ClassVar[bool] = False
+    #: Whether a fit can buy bounds or categories.
+    measurable: ClassVar[bool] = True
     is_number: ClassVar[bool] = False
     is_whole: ClassVar[bool] = False
     #: Whether the numbers that stand for the values lie on a grid of step 1.

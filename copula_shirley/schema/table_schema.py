@@ -134,6 +134,8 @@ def _durations(column: Column) -> dict[str, Any]:
 
 
 FIELDS: dict[str, Callable[[Column], dict[str, Any]]] = {
+    # geopoints of the standard have longitude first, and no bounds
+    "place": lambda _: {"type": "string"},
     "categorical": _categories,
     "boolean": lambda _: {"type": "boolean"},
     "integer": _numbers,
