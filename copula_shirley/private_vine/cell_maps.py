@@ -5,6 +5,7 @@ Only the curator applies them to rows; docs/private_vine.md, lemma 1, is about t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -51,17 +52,14 @@ class Axis:
         return chunk.derived((self.name, "group"), (self.groups, self.intervals), self._groups_in)
 
     def _groups_in(self, chunk: Chunk) -> NDArray[np.integer[Any]]:
-        own, name, groups = (
-            self.intervals,
-            self.name,
-            self.groups.astype(np.min_scalar_type(self.size)),
-        )
+        own, name = self.intervals, self.name
+        groups = self.groups.astype(np.min_scalar_type(self.size))
         if own is None:
-            return groups[chunk.codes[name]]
+            return groups.take(chunk.codes[name])
         cells = chunk.derived(
             name, (own,), lambda c: c.mapped(name, own, lambda x: own.index(x).astype(np.int32))
         )
-        return groups[cells]
+        return groups.take(cells)
 
     def merging(self, finer: Axis) -> NDArray[np.intp] | None:
         """The group in which each finer one lies; None if some are in several."""
@@ -108,12 +106,12 @@ class GroupMap:
             return None
         return partial(_summed, names=[*finer], wanted=self.names, sizes=self.shape, merged=merged)
 
-    def cells(self, chunk: Chunk) -> NDArray[np.intp]:
+    def cells(self, chunk: Chunk) -> NDArray[np.integer[Any]]:
         first, *others = self.parts
-        cell = first.index(chunk).astype(np.intp)
+        short = np.min_scalar_type(math.prod(self.shape)).type  # the shorter, the faster
+        cell = first.index(chunk).astype(short)
         for axis in others:
-            cell *= axis.size
-            cell += axis.index(chunk)
+            cell = cell * short(axis.size) + axis.index(chunk)
         return cell
 
 

@@ -35,6 +35,8 @@ HEAVY = 4.0
 #: A part is a heap if it rises above the others of its cell by so many standard deviations, or by
 #: as many as the largest noise may well reach.
 HEAP = 3.0
+#: Points of a grid at the most whose intervals stand in a table.
+MOST_POINTS = 2**17
 #: Both ends of the cell for missing values.
 BEFORE_ALL = -1e300
 
@@ -88,7 +90,24 @@ class Intervals:
         """The interval in which each number lies, a function of that number alone."""
         step = self.column.domain.step_size
         points = np.rint(numbers / step) if step else numbers
+        if self._of_points is None:
+            return self._searched(points)
+        start, found = self._of_points
+        return found.take(np.clip(points - start, 0, len(found) - 1).astype(np.intp))
+
+    def _searched(self, points: FloatArray) -> Places:
         return np.clip(np.searchsorted(self.low, points, side="right") - 1, 0, None)
+
+    @cached_property
+    def _of_points(self) -> tuple[float, Places] | None:
+        """The interval of each point of a grid of few, from one before the first known; or None."""
+        known = self.low > BEFORE_ALL
+        if not self.column.domain.step_size or not known.any():
+            return None
+        start, end = self.low[known].min() - 1, self.high[known].max()
+        if end - start > MOST_POINTS:
+            return None
+        return start, self._searched(np.arange(start, end + 1))
 
     def has_ends_of(self, other: Intervals) -> bool:
         """Whether these are the same intervals."""

@@ -153,6 +153,25 @@ def test_every_number_lies_in_one_interval_and_is_drawn_there(
         assert ((again >= low - 1e-9) & (again <= high + 1e-9)).all()
 
 
+@pytest.mark.parametrize(
+    ("high", "step", "tabled"),
+    [(40, 1, True), (99_999, 1, True), (1e9, 0.01, False), (7, None, False)],
+)
+def test_intervals_that_stand_in_a_table_are_those_of_a_search(
+    high: float, step: float | None, tabled: bool
+) -> None:
+    column = Column("x", "continuous", minimum=-3, maximum=high, resolution=step, missing=True)
+    own, rng = Intervals.of(column), np.random.default_rng(0)
+    own = own.divided(np.where(own.high - own.low > 8, 4, 1))[0]
+    numbers = np.concatenate(
+        [rng.uniform(-4, high * 1.1, 500), rng.uniform(-4, 9, 500), [-np.inf, -3, high, 0, 1e12]]
+    )
+    points = np.rint(numbers / step) if step else numbers
+    expected = [max(sum(low <= point for low in own.low) - 1, 0) for point in points]
+    assert own.index(numbers).tolist() == expected
+    assert (own._of_points is not None) == tabled
+
+
 def test_a_heap_deep_inside_a_cell_survives() -> None:
     rng = np.random.default_rng(0)
     values = np.where(rng.random(4000) < 0.3, 13.731893, np.round(rng.random(4000) * 100, 6))
