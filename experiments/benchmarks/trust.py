@@ -37,6 +37,7 @@ DELTA = 1e-9
 HOLDERS = ((5, 0), (5, 1), (5, 4), (50, 1), (50, 25), (50, 49))
 #: Epsilons of people's reports of which the people are counted, and what is measured.
 REPORTS = (1.0, 2.0, 4.0)
+Draw = Callable[[int], pd.DataFrame]
 PEOPLE = ((100_000, 4.0), (1_000_000, 1.0), (1_000_000, 4.0))
 
 
@@ -70,41 +71,45 @@ def _epsilon(ledger: Ledger, shares: Shares) -> str:
 
 
 def measured(epsilon: float, seeds: int) -> pd.DataFrame:
-    """Total variation of the rows that each model draws."""
+    """How near the rows that each model draws are; beside it real rows, and columns apart."""
     fold = first_fold(load_dataset("adult"))
     target = fold.dataset.tasks["binary"]
 
-    def curator(seed: int) -> PrivateVine:
-        return _vine(epsilon, target, seed).fit(fold.train, fold.schema)
+    def vine(seed: int) -> PrivateVine:
+        return PrivateVine(epsilon, DELTA, target=target, random_state=seed)
 
-    def shared(holders: int, colluding: int) -> Callable[[int], PrivateVine]:
-        def fit(seed: int) -> PrivateVine:
+    def shared(holders: int, colluding: int) -> Draw:
+        def draw(seed: int) -> pd.DataFrame:
             parts = dealt(fold.train, holders, np.random.default_rng(seed))
-            vine = _vine(epsilon, target, seed)
-            return simulate(parts, fold.schema, vine, colluding=colluding)
+            model = simulate(parts, fold.schema, vine(seed), colluding=colluding)
+            return model.sample(fold.rows)
 
-        return fit
+        return draw
 
-    def reported(many: int, own: float) -> Callable[[int], PrivateVine]:
-        def fit(seed: int) -> PrivateVine:
+    def reported(many: int, own: float) -> Draw:
+        def draw(seed: int) -> pd.DataFrame:
             model = LocalVine(own, target=target, random_state=seed)
-            return model.fit(people(fold, many, seed), fold.schema)
+            return model.fit(people(fold, many, seed), fold.schema).sample(fold.rows)
 
-        return fit
+        return draw
 
-    fits: dict[str, Callable[[int], PrivateVine]] = {"curator": curator}
-    fits |= {f"{m} holders, {t} colluding": shared(m, t) for m, t in HOLDERS}
-    fits |= {f"{n:,} people, epsilon {own:g} each": reported(n, own) for n, own in PEOPLE}
-    return pd.DataFrame([_scored(name, fit, fold, seeds) for name, fit in fits.items()])
+    def apart(seed: int) -> pd.DataFrame:
+        rng = np.random.default_rng(seed)
+        return fold.train.apply(lambda column: rng.permutation(column.to_numpy()))
+
+    draws: dict[str, Draw] = {
+        "real rows": lambda _: fold.train,
+        "real columns, shuffled apart": apart,
+        "curator": lambda seed: vine(seed).fit(fold.train, fold.schema).sample(fold.rows),
+    }
+    draws |= {f"{m} holders, {t} colluding": shared(m, t) for m, t in HOLDERS}
+    draws |= {f"{n:,} people, epsilon {own:g} each": reported(n, own) for n, own in PEOPLE}
+    return pd.DataFrame([_scored(name, draw, fold, seeds) for name, draw in draws.items()])
 
 
-def _vine(epsilon: float, target: str, seed: int) -> PrivateVine:
-    return PrivateVine(epsilon, DELTA, target=target, random_state=seed)
-
-
-def _scored(name: str, fit: Callable[[int], PrivateVine], fold: Fold, seeds: int) -> dict[str, str]:
+def _scored(name: str, draw: Draw, fold: Fold, seeds: int) -> dict[str, str]:
     start = time.process_time()
-    found = [scores(fold, fit(seed).sample(fold.rows)) for seed in range(seeds)]
+    found = [scores(fold, draw(seed)) for seed in range(seeds)]
     seconds = (time.process_time() - start) / seeds
     figures = zip(METRICS, np.mean(found, axis=0), strict=True)
     line = {"who": name, **{metric: f"{figure:.4f}" for metric, figure in figures}}

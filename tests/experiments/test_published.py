@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
+from reproducing import call
 
 from copula_shirley import Column, Schema
 from copula_shirley.errors import SettingError
-from copula_shirley.experiments.cli import reproduce as command
 from copula_shirley.experiments.published import agrawal_srikant, cai_kou, rappor, trees
 from copula_shirley.experiments.published.claims import (
     Claim,
@@ -30,17 +28,6 @@ from copula_shirley.experiments.published.document import EXPERIMENTS
 from copula_shirley.experiments.published.people import BOUNDS, FUNCTIONS, group_a, made_people
 from copula_shirley.local.memo import Scheme
 from copula_shirley.local.rappor import share_error
-
-app = typer.Typer()
-app.command()(command.reproduce)
-
-
-def call(*words: str) -> tuple[int, str]:
-    result = CliRunner().invoke(app, list(words))
-    if isinstance(result.exception, SettingError):
-        raise result.exception
-    return result.exit_code, result.output
-
 
 # -- verdicts ------------------------------------------------------------------------------
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import typer
 from paper_frames import all_metrics, lines, lost, models, ratios, scores
-from typer.testing import CliRunner
+from reproducing import call
 
 from copula_shirley.errors import SettingError
 from copula_shirley.experiments.cli import reproduce as command
@@ -18,17 +17,6 @@ from copula_shirley.experiments.paper import figures, gather
 from copula_shirley.experiments.paper.gather import narrowed, read, write_all
 from copula_shirley.experiments.specs import Grid
 from copula_shirley.pictures import sheet
-
-app = typer.Typer()
-app.command()(command.reproduce)
-
-
-def call(*words: str) -> tuple[int, str]:
-    """Exit code and output; errors of ours are raised."""
-    result = CliRunner().invoke(app, list(words))
-    if isinstance(result.exception, SettingError):
-        raise result.exception
-    return result.exit_code, result.output
 
 
 @pytest.fixture
