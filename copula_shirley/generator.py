@@ -49,9 +49,9 @@ from copula_shirley.rows.admission import Admission
 from copula_shirley.rows.admitted import Admitted, AdmittedPieces, Held
 from copula_shirley.rows.engines import held_table
 from copula_shirley.rows.made_up import check_made_up
-from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rows.pieces import Source
 from copula_shirley.rows.rows import CellMap, Rows
+from copula_shirley.rows.views import Entered, Unruled
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.rules.functions import STAGE as FUNCTIONS
 from copula_shirley.schema.frames import as_frame
@@ -78,36 +78,6 @@ class Rebuilt:
     #: Part of the stated noise below which the answers would have given it away; None if they
     #: show nothing of their noise.
     noise_shown: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Entered:
-    """A view of rows in the coordinates of a model."""
-
-    coordinates: Coordinates
-
-    @property
-    def schema(self) -> Schema:
-        return self.coordinates.modelled
-
-    def __call__(self, frame: pd.DataFrame) -> MemoryRows:
-        return MemoryRows.of(self.coordinates.entered(frame), self.schema)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Entered) and self.coordinates.enters_as(other.coordinates)
-
-    def __hash__(self) -> int:
-        return hash(self.schema.names)
-
-
-@dataclass(frozen=True)
-class Unruled:
-    """A view of some of the columns of a table as they stand there."""
-
-    schema: Schema
-
-    def __call__(self, frame: pd.DataFrame) -> MemoryRows:
-        return MemoryRows.of(frame, self.schema)
 
 
 class Generator(Fitted):

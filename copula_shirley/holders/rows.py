@@ -11,7 +11,7 @@ import pandas as pd
 from msgspec import Struct
 
 from copula_shirley.errors import SettingError
-from copula_shirley.generator import Entered, rows_of_functions
+from copula_shirley.generator import rows_of_functions
 from copula_shirley.measure.queries import Tables
 from copula_shirley.measure.trust import Agreement
 from copula_shirley.privacy.budget import Budget
@@ -19,6 +19,7 @@ from copula_shirley.privacy.noise import Integers
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.private_vine.stages import REVISION
 from copula_shirley.rows.rows import Rows
+from copula_shirley.rows.views import Entered
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.rules.functions import STAGE as FUNCTIONS
 from copula_shirley.schema.schema import Schema

@@ -18,13 +18,13 @@ from copula_shirley.rows.memory import MemoryRows, mark_of
 from copula_shirley.rows.pieces import (
     PiecedRows,
     Source,
-    View,
     chunks_of,
     once_each,
     rows_shown,
 )
 from copula_shirley.rows.rows import CellMap, Rows, counted_in
 from copula_shirley.rows.scratch import Scratch
+from copula_shirley.rows.views import View
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.schema import Schema
 

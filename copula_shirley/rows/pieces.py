@@ -30,22 +30,12 @@ from copula_shirley.rows.rows import (
     tallied_in,
 )
 from copula_shirley.rows.scratch import kept_in, rows_in
+from copula_shirley.rows.views import View
 from copula_shirley.schema.schema import Schema
 
 T = TypeVar("T")
 #: Told the number of a piece and its frames, which are read when they are asked for.
 Work = Callable[[int, Iterable[pd.DataFrame]], T]
-
-
-class View(Protocol):
-    """A public map of each row by itself: a frame of the table as rows that can be counted."""
-
-    @property
-    def schema(self) -> Schema:
-        """Of the rows that it shows."""
-        ...
-
-    def __call__(self, frame: pd.DataFrame) -> MemoryRows: ...
 
 
 class Piece(Protocol):
