@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from copula_shirley.rows.rows import (
     counted_in,
     tallied_in,
 )
-from copula_shirley.schema.domain import Cells, FloatArray, Grid
+from copula_shirley.schema.domain import FloatArray
 from copula_shirley.schema.schema import Schema
 
 T = TypeVar("T")
@@ -90,24 +90,16 @@ class MemoryRows:
     @cached_property
     def codes(self) -> Mapping[str, Whole]:
         """The cell of each row, by column; short numbers, since there are many."""
-        cells = Grid(self.schema).cells
-        return Lazily([*cells], lambda name: self._cells(name, cells[name]))
-
-    def _cells(self, name: str, cells: Cells) -> Whole:
-        def index(numbers: FloatArray) -> Whole:
-            return cells.index(numbers).astype(np.int32)
-
-        places = self.places.get(name)
-        if places is None:
-            return index(self.numbers[name])
-        return places.mapped(CELLS, index)
+        # not bound to these rows, which a cycle would keep in memory when they were counted
+        make = partial(_cells, self.schema, self.numbers, self.places)
+        return Lazily(self.schema.names, make)
 
     def chunk(self, start: int = 0, stop: int | None = None) -> Chunk:
         """The rows from one place to another; all of them by default."""
-        part = slice(start, stop)
+        part, codes, numbers = slice(start, stop), self.codes, self.numbers
         return Chunk(
-            Lazily(self.codes.keys(), lambda name: self.codes[name][part]),
-            Lazily(self.numbers.keys(), lambda name: self.numbers[name][part]),
+            Lazily(codes.keys(), lambda name: codes[name][part]),
+            Lazily(numbers.keys(), lambda name: numbers[name][part]),
             {name: values.iloc[part] for name, values in self.labels.items()},
             {name: values[part] for name, values in self.missing.items()},
             {name: Places(held.places[part], held.few) for name, held in self.places.items()},
@@ -126,3 +118,15 @@ class MemoryRows:
 
     def tally(self, label_maps: Sequence[LabelMap]) -> list[Tally]:
         return tallied_in(self.chunks, label_maps)
+
+
+def _cells(
+    schema: Schema, numbers: Mapping[str, FloatArray], places: Mapping[str, Places], name: str
+) -> Whole:
+    """The declared cell of each row, for one column."""
+    column = schema[name]
+
+    def index(values: FloatArray) -> Whole:
+        return column.domain.cells().index(values).astype(np.int32)
+
+    return places[name].mapped(CELLS, index) if name in places else index(numbers[name])

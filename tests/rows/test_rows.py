@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,7 +14,7 @@ import pytest
 from tables import PEOPLE, people
 
 from copula_shirley import Schema, SchemaError
-from copula_shirley.measure.queries import Query
+from copula_shirley.measure.queries import Declared, Query
 from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.private_vine import domain as private_domain
 from copula_shirley.private_vine.generator import PrivateVine
@@ -160,3 +162,16 @@ def test_an_error_of_a_worker_quotes_no_value() -> None:
     ) as e:
         rows.tally([])
     assert e.value.__context__ is None
+
+
+def test_rows_that_were_counted_leave_memory_at_once() -> None:
+    """No cycle keeps them until Python looks for cycles, which it does the less the longer."""
+    rows = MemoryRows.of(people(N), PEOPLE)
+    gc.disable()
+    try:
+        rows.count([Declared(("age",), (73,))])
+        left = [weakref.ref(rows), weakref.ref(rows.chunks[0])]
+        del rows
+        assert [one() for one in left] == [None, None]
+    finally:
+        gc.enable()
