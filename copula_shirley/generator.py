@@ -47,7 +47,7 @@ from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import NoiseSource, SecureNoise, SeededNoise
 from copula_shirley.rows.admission import Admission
 from copula_shirley.rows.admitted import Admitted, AdmittedPieces, Held
-from copula_shirley.rows.engines import held_table
+from copula_shirley.rows.engines import check_whole, held_table, source_of
 from copula_shirley.rows.made_up import check_made_up
 from copula_shirley.rows.pieces import Source
 from copula_shirley.rows.rows import CellMap, Rows
@@ -368,6 +368,7 @@ class Generator(Fitted):
             self.check_settings(schema)
         if schema is None:
             warnings.warn(self.unproved(None)[-1], PrivacyWarning, stacklevel=3)
+            check_whole(given := source_of(given), None)
             whole = given.given if isinstance(given, Admitted) else as_frame(given)
             schema = self._drafted(whole)
             self.check_settings(schema)
@@ -449,7 +450,7 @@ class Generator(Fitted):
         bought, how, coordinates = self._to_buy(schema), self.on_unknown, self.coordinates(schema)
         names = tuple(name for name in schema.names if name not in bought)
         admission = Admission(schema, coordinates, how, show_values, names, marked)
-        table = as_frame(table)
+        table = as_frame(source_of(table))
         if not isinstance(table, Source):
             found = admission.whole(table)
             kept = found.copy() if found is table else found

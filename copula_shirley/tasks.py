@@ -33,7 +33,7 @@ from copula_shirley.publish.releases import ReleaseLedger, Reservation
 from copula_shirley.publish.verify import verify_file
 from copula_shirley.registry import make_generator
 from copula_shirley.rows.databases import Query
-from copula_shirley.rows.engines import check_whole, engine_notes, held_table
+from copula_shirley.rows.engines import check_whole, engine_notes, held_table, source_of
 from copula_shirley.rows.files import files_at, is_several
 from copula_shirley.rows.findings import SHOWN, Finding, findings
 from copula_shirley.rows.formats import check_format, file_of
@@ -91,6 +91,8 @@ class Order:
     engine: str | None = None
     #: Processes that read pieces.
     workers: int = 1
+    #: Address of a Dask scheduler, or master of a Spark cluster.
+    cluster: str | None = None
     #: Asked whether to go on where nothing useful can come out; without it that is refused.
     ask: Callable[[str], bool] | None = None
 
@@ -489,7 +491,7 @@ def _fit_table(
     def told(stage: str, share: float) -> None:
         progress(f"fit: {stage}", share)
 
-    generator, schema, table = order.generator, order.declared, as_frame(order.data)
+    generator, schema, table = order.generator, order.declared, as_frame(source_of(order.data))
     notes: list[str] = []
     check_proved(generator.unproved(schema), order.accept_unproved)
     if schema is not None:
@@ -498,8 +500,9 @@ def _fit_table(
         notes += _consented(order, schema, order.rows_about, "")
     told("read", 0.0)
     file = PLAIN
-    if isinstance(table, Path | Query) and schema is None:
+    if schema is None:
         check_whole(table, order.engine)
+    if isinstance(table, Path | Query) and schema is None:
         found = recognised(table, order.missing, sheet=order.sheet)
         table, file = found.table, found.file
     elif isinstance(table, Path | Query) and schema is not None:
@@ -510,6 +513,7 @@ def _fit_table(
             missing=order.missing,
             sheet=order.sheet,
             workers=order.workers,
+            cluster=order.cluster,
             counts_pieces=generator.counts_pieces,
         )
     if schema is None:

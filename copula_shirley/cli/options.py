@@ -72,12 +72,20 @@ RowsAbout = Annotated[
     option(DATA, "About how many rows there are, if that is public; see docs/privacy.md.", min=1),
 ]
 Engine = Annotated[
-    Literal["memory", "files"] | None,
+    Literal["memory", "files", "dask", "spark"] | None,
     option(
         DATA,
         "Where rows are held: memory, or files that are read in pieces (folders, patterns, large "
-        "files; private-vine only).",
+        "files; private-vine only), here or by the workers of a Dask or Spark cluster.",
         "--engine",
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    option(
+        DATA,
+        "Dask scheduler (tcp://HOST:8786) or Spark master (spark://HOST:7077; else local[*]).",
+        "--cluster",
     ),
 ]
 Workers = Annotated[
@@ -209,6 +217,7 @@ def order(
     ] = False,
     engine: Engine = None,
     workers: Workers = 1,
+    cluster: Cluster = None,
     seed: Seed = None,
 ) -> tasks.Order:
     """What the options of fit and synthesize ask for."""
@@ -228,6 +237,7 @@ def order(
         fresh,
         engine=engine,
         workers=workers,
+        cluster=cluster,
         ask=agreed if asks() else None,
     )
 

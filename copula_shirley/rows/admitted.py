@@ -12,10 +12,10 @@ import pandas as pd
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.rows.admission import Admission, Checked
-from copula_shirley.rows.files import FileSource
 from copula_shirley.rows.gathering import People
 from copula_shirley.rows.memory import MemoryRows, mark_of
 from copula_shirley.rows.pieces import (
+    Parts,
     PiecedRows,
     Source,
     chunks_of,
@@ -162,7 +162,7 @@ class Checking:
             for _ in good():
                 pass
             return found
-        chunks = chunks_of(rows_shown(self.view, number, good(), self.folder))
+        chunks = chunks_of(rows_shown(self.view, number, good(), self.folder, anew=True))
         found.counts = counted_in(chunks, self.cell_maps)
         return found
 
@@ -200,10 +200,12 @@ class AdmittedPieces:
 
     def _people(self, source: Source) -> Source:
         """The rows with those of each person together."""
-        if self._scratch is None or not isinstance(source, FileSource):
+        if self._scratch is None or not isinstance(source, Parts):
             raise SchemaError(
-                f"person column {self.schema.person!r}: rows of a person can be brought together "
-                "from files alone; write the rows to Parquet files and name their folder"
+                f"person column {self.schema.person!r}: rows of a person in several pieces are "
+                "brought together in a private folder, which the workers of this cluster do not "
+                "share; write the rows to Parquet files and read them on one machine (--engine "
+                "files)"
             )
         return People(source, self._admission, self._scratch.folder())
 

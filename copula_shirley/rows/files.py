@@ -23,7 +23,7 @@ from copula_shirley.errors import SchemaError, SettingError
 from copula_shirley.rows import parquet
 from copula_shirley.rows.formats import Format, format_of
 from copula_shirley.rows.packed import is_packed
-from copula_shirley.rows.pieces import Piece, T, Work
+from copula_shirley.rows.pieces import Parts, Piece, T, Work, Workers
 from copula_shirley.rows.tables import reading, whole
 from copula_shirley.rows.text_files import declared_frames, fields_of, of_ending
 from copula_shirley.schema.file_format import FileFormat
@@ -69,41 +69,39 @@ class FilePiece:
             )
 
 
-class FileSource:
-    """Rows in files, read by this process or by several; see ``rows.pieces.Source``."""
-
-    may_keep = True
+class FileSource(Parts):
+    """Rows in files, read by this process, by several or by a cluster."""
 
     def __init__(
-        self, paths: Sequence[Path], schema: Schema, how: FileFormat, workers: int = 1
+        self,
+        paths: Sequence[Path],
+        schema: Schema,
+        how: FileFormat,
+        workers: int | Workers = 1,
     ) -> None:
-        if type(workers) is not int or not 1 <= workers <= MOST_WORKERS:
-            raise SettingError(f"workers ({workers!r}) must be a whole number to {MOST_WORKERS}")
-        self.names: Sequence[str] = ()
-        self.pieces: list[FilePiece] = []
+        all_names: Sequence[str] = ()
+        pieces: list[FilePiece] = []
+        workers = Pool(workers) if isinstance(workers, int) else workers
         for path in sorted(paths):
             names, found = _pieces(path, schema, how)
-            if self.pieces and set(names) != set(self.names):
+            if pieces and set(names) != set(all_names):
                 raise SchemaError(
                     f"{str(path)!r} must have the same columns as {str(min(paths))!r}"
                 )
-            self.names = self.names or names
-            self.pieces += found
-        self.pool = Pool(workers)
-        #: About how many bytes the table has in memory.
-        self.size = sum(piece.size for piece in self.pieces)
-
-    def each(self, work: Work[T]) -> Iterator[tuple[int, T]]:
-        return self.pool.each(self.pieces, work)
-
-    def close(self) -> None:
-        self.pool.close()
+            all_names = all_names or names
+            pieces += found
+        super().__init__(all_names, pieces, workers, sum(piece.size for piece in pieces))
+        self.files = len(paths)
 
 
 class Pool:
     """Does work on pieces, in this process or in several that end with ``close``."""
 
+    may_keep = True
+
     def __init__(self, workers: int) -> None:
+        if type(workers) is not int or not 1 <= workers <= MOST_WORKERS:
+            raise SettingError(f"workers ({workers!r}) must be a whole number to {MOST_WORKERS}")
         self.workers = workers
         self._processes: ProcessPoolExecutor | None = None
 

@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from copula_shirley.errors import SchemaError
 from copula_shirley.rows.admission import Admission, Checked
-from copula_shirley.rows.files import FileSource, Pool
-from copula_shirley.rows.pieces import T, Work, once_each
+from copula_shirley.rows.pieces import Parts, T, Work, once_each
 from copula_shirley.schema.people import names_of
 from copula_shirley.schema.schema import Schema
 
@@ -106,7 +105,7 @@ class People:
 
     may_keep = True
 
-    def __init__(self, source: FileSource, admission: Admission, folder: Path) -> None:
+    def __init__(self, source: Parts, admission: Admission, folder: Path) -> None:
         measured = [name for name in admission.schema.names if name not in admission.looked_at]
         if measured:
             raise SchemaError(
@@ -115,7 +114,7 @@ class People:
                 "declare it, or read all rows into memory (--engine memory)"
             )
         self.names = source.names
-        self._pool: Pool = source.pool
+        self._workers = source.workers
         count = min(MOST_BUCKETS, 1 + source.size // BUCKET)
         work = Sorting(admission, folder, count, secrets.token_bytes(32))
         total = Checked()
@@ -133,10 +132,10 @@ class People:
         ]
 
     def each(self, work: Work[T]) -> Iterator[tuple[int, T]]:
-        return self._pool.each(self.pieces, work)
+        return self._workers.each(self.pieces, work)
 
     def close(self) -> None:
-        self._pool.close()
+        self._workers.close()
 
 
 def _file(folder: Path, number: int) -> Path:

@@ -46,6 +46,21 @@ class Piece(Protocol):
         ...
 
 
+class Workers(Protocol):
+    """Who does work on pieces: this process, others on this machine, or a cluster."""
+
+    #: Whether all of them share a private folder of this machine.
+    may_keep: bool
+
+    def each(self, pieces: Sequence[Piece], work: Work[T]) -> Iterator[tuple[int, T]]:
+        """What the work makes of each piece, beside its place in the list; in any order."""
+        ...
+
+    def close(self) -> None:
+        """Let workers go; ``each`` calls them again."""
+        ...
+
+
 @runtime_checkable
 class Source(Protocol):
     """Where rows are: in pieces that can be read again and again."""
@@ -69,6 +84,24 @@ class Source(Protocol):
     def close(self) -> None:
         """Let workers go; ``each`` may still be asked, and calls them again."""
         ...
+
+
+class Parts:
+    """Rows in pieces that are known beforehand; see ``Source``."""
+
+    def __init__(
+        self, names: Sequence[str], pieces: Sequence[Piece], workers: Workers, size: int
+    ) -> None:
+        self.names, self.pieces, self.workers = names, pieces, workers
+        #: About how many bytes all pieces have.
+        self.size = size
+        self.may_keep = workers.may_keep
+
+    def each(self, work: Work[T]) -> Iterator[tuple[int, T]]:
+        return self.workers.each(self.pieces, work)
+
+    def close(self) -> None:
+        self.workers.close()
 
 
 class PiecedRows:
@@ -165,14 +198,24 @@ def _summing(asked: CellMap, of: CellMap) -> Callable[[Integers], Integers] | No
 
 
 def rows_shown(
-    view: View, number: int, frames: Iterable[pd.DataFrame], folder: Path | None = None
+    view: View,
+    number: int,
+    frames: Iterable[pd.DataFrame],
+    folder: Path | None = None,
+    *,
+    anew: bool = False,
 ) -> Iterator[MemoryRows]:
-    """The rows of a piece; from the folder if they are kept there, else they are put there."""
+    """The rows of a piece; from the folder if they are kept there, else they are put there.
+
+    ``anew`` reads them and puts them there in any case: a piece may be checked twice, if the worker
+    died that had checked it.
+    """
     found = (view(frame) for frame in frames if len(frame))
     if folder is None or not folder.exists():
         return found
     path = folder / str(number)
-    return rows_in(path, view.schema) if path.exists() else kept_in(path, found, view.schema)
+    known = path.exists() and not anew
+    return rows_in(path, view.schema) if known else kept_in(path, found, view.schema)
 
 
 def chunks_of(rows: Iterable[MemoryRows]) -> Iterator[Chunk]:
@@ -186,6 +229,24 @@ def once_each(source: Source, work: Work[T]) -> Iterator[tuple[int, T]]:
         if number not in done:
             done.add(number)
             yield number, found
+
+
+def tried(work: Work[T], number: int, frames: Iterable[pd.DataFrame]) -> T | ShirleyError:
+    """What a guarded work makes of a piece, or its error as a value.
+
+    Of an error that is raised a cluster writes to its logs what the work was given: rows.
+    """
+    try:
+        return work(number, frames)
+    except ShirleyError as error:
+        return type(error)(str(error))
+
+
+def not_failed(found: T | ShirleyError) -> T:
+    """What ``tried`` gave, here."""
+    if isinstance(found, ShirleyError):
+        raise found
+    return found
 
 
 @dataclass(frozen=True)
