@@ -103,7 +103,15 @@ class LocalVine(PrivateVine):
         return Budget(float(self.epsilon or 0))
 
     def _trust_facts(self) -> TrustFacts:
-        return TrustFacts("local", 0, 0, {}, 0.0, list(TRUST))
+        epsilon = float(self.epsilon or 0)
+        far = {c.name: c.domain.nearest_metres / 1000 for c in self.table_schema_}
+        places = [
+            f"Place {name!r}: a report about it has epsilon {epsilon:g} between any two cells, "
+            f"{epsilon / distance:.3g} for each km between neighbours, less between others."
+            for name, distance in far.items()
+            if distance
+        ]
+        return TrustFacts("local", 0, 0, {}, 0.0, [*TRUST, *places])
 
     def _noise(self, schema: Schema) -> LocalCalibration:
         return self.noise()

@@ -77,6 +77,9 @@ class Kind:
     #: Steps that a measured domain tells apart, the coarsest first; in days for moments.
     grains: ClassVar[tuple[float, ...]] = ()
 
+    #: Metres from the middle of a cell to the nearest other one, of places; 0 for all else.
+    nearest_metres: float = 0.0
+
     def __init__(self, column: Column) -> None:
         self.column = column
 

@@ -121,6 +121,11 @@ class Place(Listed):
         return tall, wide
 
     @cached_property
+    def nearest_metres(self) -> float:  # type: ignore[override]
+        sides = [m / n for m, n in zip(self.metres, self.grid, strict=True) if n > 1]
+        return min(sides, default=0.0)
+
+    @cached_property
     def categories(self) -> tuple[Any, ...]:
         """The middles of the cells."""
         return tuple(self._texts(np.arange(float(math.prod(self.grid)))))
