@@ -60,10 +60,12 @@ async def save_rules(request: Request, form: FormData) -> Response:
         found = await in_thread(_parsed, text)
         if then == "suggest":
             found, work.notes = await in_thread(_suggested, work, found)
+        if then == "check":
+            work.findings = await in_thread(tasks.check, work.data, found)
     except ShirleyError as error:
         return refused(request, "rules", error, **_about_rules(work, text))
     work.schema, work.person, work.max_rows = found, found.person, found.max_rows
-    return to(f"/t/{work.id}/rules")
+    return to(f"/t/{work.id}/rules" + ("#findings" if then == "check" else ""))
 
 
 def _suggested(work: Work, schema: Schema) -> tuple[Schema, list[str]]:

@@ -18,7 +18,7 @@ SOURCES = {
     "drafted": "the rows (a draft)",
 }
 #: Fields of a column that are written as one text.
-TEXTS = ("minimum", "maximum", "source")
+TEXTS = ("minimum", "maximum", "format", "source")
 #: Of a rule: a column, another one, a text about the first, and one about the other.
 RULE_FIELDS = ("one", "other", "text", "then")
 #: The source of what the curator says on the page about people.
@@ -33,6 +33,7 @@ class Row:
     kind: str
     minimum: str = ""
     maximum: str = ""
+    format: str = ""
     categories: str = ""
     missing: bool = False
     provenance: str = "declared"
@@ -84,7 +85,7 @@ def typed_rows(form: Mapping[str, Any], count: int) -> list[Row]:
         text = str(form.get(f"{field}.{number}", "")).replace("\r\n", "\n")
         return text if field in ("name", "categories") else text.strip()
 
-    fields = ("name", "kind", "minimum", "maximum", "categories", "provenance", "source", "reason")
+    fields = ("name", "kind", *TEXTS, "categories", "provenance", "reason")
     return [
         Row(
             **{field: typed(number, field) for field in fields},
@@ -159,7 +160,8 @@ def _entry(row: Row, before: Mapping[str, Any]) -> dict[str, Any]:
         if field not in known or not text:
             entry.pop(field, None)
         elif text != str(before.get(field)) or field not in entry:
-            entry[field] = text if field == "source" or not kind.is_number else _number(text)
+            bound = field in ("minimum", "maximum") and kind.is_number
+            entry[field] = _bound(row.name, field, text) if bound else text
     if "categories" in known:
         entry["categories"] = _categories(row.categories, before.get("categories", ()))
         if entry.get("other") not in (None, *entry["categories"]):
@@ -185,6 +187,14 @@ def _categories(text: str, before: Sequence[Any]) -> list[Any]:
     numbers = bool(before) and all(type(value) in (int, float) for value in before)
     new = _number if numbers else str
     return [own.get(line, new(line.strip())) for line in text.split("\n") if line.strip()]
+
+
+def _bound(name: str, field: str, text: str) -> Any:
+    found = _number(text)
+    if isinstance(found, str):
+        rule = "must be a number, with a point before decimals and nothing between thousands"
+        raise SchemaError(f"column {name!r}: {field} ({text!r}) {rule}")
+    return found
 
 
 def _number(text: str) -> Any:

@@ -120,7 +120,8 @@ async def set_people(request: Request, form: FormData) -> Response:
         if person is not None and person not in work.names:
             raise SettingError(f"person ({person!r}) must be a column of the table")
         if person is not None and not (most.isascii() and most.isdigit()):
-            raise SettingError(f"max_rows ({most!r}) must be a whole number, 1 or more")
+            rule = f"must be a whole number, 1 or more: how many rows each {person!r} has at most"
+            raise SettingError(f"rows of a person ({most!r}) {rule}")
         max_rows = int(most) if person is not None else 1
         found, notes = await in_thread(_begun, work, form, person)
         if person is not None or found.person is None or form.get("how") != "file":

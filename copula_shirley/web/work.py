@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 
 from copula_shirley.errors import SettingError, ShirleyError
 from copula_shirley.files.atomic import atomic_path
+from copula_shirley.rows.findings import Finding
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.schema import Schema
 from copula_shirley.web.process import REPORT, SCHEMA, Job, Report, Run, Settings
@@ -68,6 +69,8 @@ class Work:
     notes: list[str] = field(default_factory=list)
     #: What an imported file says that a schema does not keep.
     imported: list[str] = field(default_factory=list)
+    #: What a check found that the schema forbids; not kept.
+    findings: list[Finding] | None = None
     settings: Settings = field(default_factory=Settings)
     ledger: Path | None = None
     runs: list[Run] = field(default_factory=list)

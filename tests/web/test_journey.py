@@ -22,7 +22,7 @@ from web_pages import Page, field, finish
 from copula_shirley import BudgetError, PoorTableWarning, ReleaseLedger, Schema
 from copula_shirley.publish.verify import verify_file
 from copula_shirley.web.process import Run, Settings
-from copula_shirley.web.schema_form import rows_of, with_people
+from copula_shirley.web.schema_form import TEXTS, rows_of, with_people
 
 
 def test_a_declared_table_becomes_a_release(
@@ -233,7 +233,7 @@ def typed(page: Page, path: str, **changed: str) -> dict[str, str]:
     """What the form of a schema sends, with what is typed into it."""
     work, form = page.work(), {}
     for number, row in enumerate(rows_of(work.schema, work.names)):
-        for name in ("name", "kind", "minimum", "maximum", "categories", "provenance", "source"):
+        for name in ("name", "kind", "categories", "provenance", *TEXTS):
             form[f"{name}.{number}"] = getattr(row, name)
         form |= {f"missing.{number}": "yes"} if row.missing else {}
     assert f'name="{"kind.1"}"' in page.get(f"{path}/schema")
@@ -314,6 +314,36 @@ def test_rules_are_added_suggested_confirmed_and_removed(page: Page, tmp_path: P
     assert "where they are known from" in page.post(f"{path}/rule", 422, then="known")
     page.post(f"{path}/rule", then="known", known_from="codebook")
     assert {rule.provenance for rule in work.schema.rules} == {"declared"}
+
+
+def test_a_check_says_what_the_schema_forbids(page: Page, table: Path, schema: Schema) -> None:
+    path = page.begun(table, schema)
+    assert "Every row fits" in page.post(f"{path}/rules", then="check")
+    rows = pd.read_csv(table).astype({"age": object})
+    rows.loc[[3, 7], "age"] = ["x", 4711]
+    rows.to_csv(table, index=False)
+    shown = page.post(f"{path}/rules", then="check")
+    assert "not for publication" in shown and ">5<" in shown and ">9<" in shown
+    assert "4711" not in shown and not page.work().runs
+    table.unlink()
+    assert "does not exist" in page.post(f"{path}/rules", 422, then="check")
+
+
+def test_bounds_and_formats_are_typed(page: Page, tmp_path: Path) -> None:
+    table = tmp_path / "days.csv"
+    table.write_text("day;cost\n" + "01.02.2023;1,5\n2023-03-04;2,5\n" * 20)
+    page.post("/tables", path=str(table))
+    path, work = f"/t/{page.work().id}", page.work()
+    assert "how many rows each" in page.post(f"{path}/people", 422, how="names", person="day")
+    page.post(f"{path}/people", how="names", person="", max_rows="")
+    day = {"kind.0": "datetime", "format.0": "%d.%m.%Y", "provenance.0": "declared"}
+    day |= {"minimum.0": "01.01.2023", "maximum.0": "31.12.2023", "source.0": "handbook"}
+    page.post(f"{path}/schema", **typed(page, path) | day)
+    found = work.schema["day"]
+    assert (found.format, found.to_dict()["maximum"]) == ("%d.%m.%Y", "2023-12-31")
+    cost = {"kind.1": "continuous", "minimum.1": "0", "maximum.1": "1.000,00"}
+    shown = page.post(f"{path}/schema", 422, **typed(page, path) | cost)
+    assert "with a point before decimals" in shown and 'value="1.000,00"' in shown
 
 
 def test_texts_of_a_table_are_no_html(page: Page, tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ for (const row of document.querySelectorAll("[data-column]")) {
     const fields = (kind.selectedOptions[0].dataset.fields || "").split(" ");
     for (const cell of row.querySelectorAll("[data-field]")) {
       cell.hidden = !fields.includes(cell.dataset.field);
-      cell.closest("td").classList.toggle("none", cell.hidden);
+      const place = cell.closest("td");
+      if (!place.querySelector("[data-kind]")) place.classList.toggle("none", cell.hidden);
     }
     row.classList.toggle("left", !kind.selectedOptions[0].dataset.fields);
   };
