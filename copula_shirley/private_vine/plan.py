@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 #: Rows that show whether rules leave anything.
 EVEN_ROWS = 4_000
+#: Rows drawn by the model of made-up answers, which is thrown away.
+REHEARSED = 1_000
 #: Most rows of a plan.
 MOST_ROWS = 10**12
 #: Seconds of a fit, measured on one core of an ordinary server (experiments.benchmarks.costs
@@ -132,7 +134,7 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
         line = {"stage": "domain", "what": "bounds, categories", "share": SHARE, "cost": cost}
         rehearsal.lines.append(line)
     run(learn_functions(coordinates, problem.noise), rehearsal)
-    run(learn(problem, silent), rehearsal)
+    run(learn(replace(problem, pool=REHEARSED), silent), rehearsal)
     stages = pd.DataFrame(rehearsal.lines)
     stages = stages.rename(columns={"cost": "rho" if problem.noise.zcdp else "epsilon"})
     columns = len(schema)

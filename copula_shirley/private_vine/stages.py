@@ -97,6 +97,8 @@ class Problem:
     pool_seed: int
     #: Rules that drawn rows must keep; None without any.
     rejecting: Coordinates | None = None
+    #: Most rows drawn at the fit.
+    pool: int = FIT_POOL
 
 
 def first_tables(problem: Problem) -> list[CellMap]:
@@ -530,7 +532,7 @@ class _Learner:
         if not self.problem.reweighted:
             return
         rng = np.random.default_rng(self.problem.pool_seed)
-        pool = model.draw(int(min(POOL * model.total, FIT_POOL)) + 1, rng)
+        pool = model.draw(int(min(POOL * model.total, self.problem.pool)) + 1, rng)
         pool = model.ruled(pool, rng)
         if self.coarse is not None:
             self._use_coarse(self.coarse, pool)
