@@ -36,7 +36,8 @@ async def start_run(request: Request, form: FormData) -> Response:
             why := settings.generator(work.schema).unproved(work.schema)
         ):
             raise SettingError(f"nothing would be proved about privacy: {why[0]}")
-        run = await in_thread(work.start, str(form.get("key", "")), settings)
+        key, planned = (str(form.get(name, "")) for name in ("key", "planned"))
+        run = await in_thread(work.start, key, planned, settings)
     except ShirleyError as error:
         return await refused_release(request, work, error)
     return to(f"/t/{work.id}/runs/{run.number}")

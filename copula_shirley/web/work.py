@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 
 from copula_shirley.errors import SettingError, ShirleyError
 from copula_shirley.files.atomic import atomic_path
+from copula_shirley.files.plain_json import sha256_of
 from copula_shirley.rows.findings import Finding
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 from copula_shirley.schema.schema import Schema
@@ -123,7 +124,13 @@ class Work:
         """The run that was started with the key of the next one, if it was."""
         return next((run for run in self.runs if run.job.key == self.key), None)
 
-    def start(self, key: str, settings: Settings) -> Run:
+    @property
+    def planned(self) -> str:
+        """A digest of the schema and the ledger for which a plan is shown."""
+        about = None if self.schema is None else self.schema.to_dict()
+        return sha256_of([about, str(self.ledger)])
+
+    def start(self, key: str, planned: str, settings: Settings) -> Run:
         """Start the run of a key, or give the one that was started with it."""
         with self._lock:
             for run in self.runs:
@@ -131,6 +138,9 @@ class Work:
                     return run
             if key != self.key:
                 raise SettingError("this form is old: reload the page and look at it again")
+            if planned != self.planned:
+                rule = "were changed since this plan was shown: look at the new one"
+                raise SettingError(f"schema or ledger {rule}")
             if self.schema is None or self.ledger is None or not settings.rows:
                 raise SettingError("a run needs a schema, a number of rows and a release ledger")
             folder = self.folder / f"run-{len(self.runs) + 1}"

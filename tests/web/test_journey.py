@@ -110,6 +110,22 @@ def test_a_run_is_started_once(page: Page, table: Path, schema: Schema) -> None:
     assert len(ledger.releases) == 1
 
 
+def test_a_plan_of_another_schema_or_ledger_starts_nothing(
+    page: Page, table: Path, schema: Schema
+) -> None:
+    """In one tab the plan is looked at, in another one what it is about is changed."""
+    path, work = page.begun(table, schema), page.work()
+    shown = page.get(f"{path}/release?epsilon=1&rows=300")
+    own = {name: field(shown, name) for name in ("key", "planned")}
+    wider = schema.to_yaml().replace("maximum: 90", "maximum: 120")
+    page.post(f"{path}/rules", yaml=wider, then="stay")
+    assert "look at the new one" in page.post(f"{path}/runs", 422, **own, epsilon="1", rows="300")
+    page.post(f"{path}/rules", yaml=schema.to_yaml(), then="stay")
+    page.post(f"{path}/ledger", ledger=str(table.with_name("other.json")))
+    assert "look at the new one" in page.post(f"{path}/runs", 422, **own, epsilon="1", rows="300")
+    assert not work.runs and not ReleaseLedger.open(work.ledger).releases
+
+
 def test_forms_that_arrive_together_start_one_run(
     page: Page, table: Path, schema: Schema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +140,7 @@ def test_forms_that_arrive_together_start_one_run(
     work = page.work()
     with ThreadPoolExecutor(8) as threads:
         settings = Settings(rows=300)
-        runs = list(threads.map(lambda _: work.start(work.key, settings), range(8)))
+        runs = list(threads.map(lambda _: work.start(work.key, work.planned, settings), range(8)))
     assert len(begun) == 1 and set(map(id, runs)) == {id(begun[0])}
 
 
@@ -172,7 +188,8 @@ def test_a_refused_table_gives_back_what_was_reserved(
 
 def test_a_stopped_run_says_what_was_spent(page: Page, table: Path, schema: Schema) -> None:
     path = page.begun(table, schema)
-    page.post(f"{path}/runs", key=page.work().key, epsilon="2", rows="300")
+    own = {"key": page.work().key, "planned": page.work().planned}
+    page.post(f"{path}/runs", **own, epsilon="2", rows="300")
     page.post(f"{path}/runs/1/stop")
     run = page.work().runs[0]
     finish(lambda: not run.is_busy)

@@ -113,6 +113,7 @@ def test_the_evaluation_report_is_made_once_and_deleted(
     assert not first.path.exists()
 
 
+@pytest.mark.slow
 def test_a_report_that_cannot_be_made_is_one_error(page: Page, table: Path, schema: Schema) -> None:
     pytest.importorskip("xgboost")
     path = page.begun(table, schema)

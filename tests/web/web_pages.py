@@ -70,7 +70,8 @@ class Page:
     def run(self, path: str, **settings: str) -> Run:
         """Start the next run of a table and wait for its end."""
         about = {"epsilon": "2", "delta": "1e-9", "rows": "300", "on_unknown": "refuse"}
-        self.post(f"{path}/runs", key=self.work().key, **about | settings)
+        own = {"key": self.work().key, "planned": self.work().planned}
+        self.post(f"{path}/runs", **own | about | settings)
         run: Run = self.work().runs[-1]
         finish(lambda: not run.is_busy)
         return run
