@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from copula_shirley.errors import SchemaError
+from copula_shirley.rows.fields import LONGEST_LINE
 from copula_shirley.rows.formats import check_format
 from copula_shirley.rows.packed import opened
 from copula_shirley.rows.recognising import SEPARATORS
 from copula_shirley.rows.tables import whole
-from copula_shirley.rows.text_files import LONGEST_LINE
 from copula_shirley.schema.file_format import PLAIN, FileFormat
 
 

@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from copula_shirley.errors import SchemaError
+from copula_shirley.rows.fields import Block, Records
 from copula_shirley.rows.packed import STANDARD, opened
 from copula_shirley.schema.domain import TEXT
 from copula_shirley.schema.duration import text_of
@@ -28,11 +27,8 @@ from copula_shirley.schema.file_format import FileFormat
 from copula_shirley.schema.schema import MOST_COLUMNS, Schema
 from copula_shirley.schema.values import Reader
 
-#: Letters of one line of a CSV file; a single field has at most 131,072, Python's own limit.
-LONGEST_LINE = 2**24
-#: Letters of a CSV file that are read together, lines that are parsed together (few, so that they
-#: stay in the processor's cache), and fields of a column that are looked at together.
-LETTERS, LINES, BLOCK = 2**20, 500, 20_000
+#: The fields of a column as they stand in a file.
+TEXTS = pa.dictionary(pa.int32(), pa.large_string())
 #: pandas 3 reads decimals exactly and calls asking for it deprecated.
 EXACT_FLOATS: dict[str, Any] = (
     {"float_precision": "round_trip"} if pd.__version__.startswith("2.") else {}
@@ -42,13 +38,11 @@ CODE = re.compile(r"[+-]?0\d")
 
 
 @contextmanager
-def fields_of(
-    path: str | Path, how: FileFormat
-) -> Iterator[tuple[list[str], Iterator[list[list[str]]]]]:
+def fields_of(path: str | Path, how: FileFormat) -> Iterator[tuple[list[str], Iterator[Block]]]:
     """The names of the columns of a text file, and blocks of its fields by column."""
-    with _records(path, how) as reader:
-        names = _names(str(path), next(filter(None, reader), []), how)
-        yield names, _blocks(reader, len(names))
+    with _records(path, how) as records:
+        names = _names(str(path), next(filter(None, records.reader), []), how)
+        yield names, records.blocks(len(names))
 
 
 def line_numbers(path: str | Path, how: FileFormat) -> tuple[list[int], list[int]]:
@@ -57,7 +51,8 @@ def line_numbers(path: str | Path, how: FileFormat) -> tuple[list[int], list[int
     These have another number of fields than the header.
     """
     found, widths, before = [], [], 0
-    with _records(path, of_ending(path, how)) as reader:
+    with _records(path, of_ending(path, how)) as records:
+        reader = records.reader
         for record in reader:
             if record:
                 found.append(before + 1)
@@ -68,12 +63,11 @@ def line_numbers(path: str | Path, how: FileFormat) -> tuple[list[int], list[int
 
 
 @contextmanager
-def _records(path: str | Path, how: FileFormat) -> Iterator[Any]:
-    """A reader of the lines of a text file, the names of its columns included."""
+def _records(path: str | Path, how: FileFormat) -> Iterator[Records]:
+    """The records of a text file, the names of its columns included."""
     encoding = "utf-8-sig" if how.encoding.lower() in ("utf-8", "utf8") else how.encoding
     with opened(path) as stream, io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
-        lines = chain.from_iterable(_lines(str(path), text))
-        yield csv.reader(lines, strict=True, delimiter=how.separator)
+        yield Records(str(path), text, how.separator)
 
 
 def read(path: str | Path, schema: Schema | None, how: FileFormat) -> pd.DataFrame:
@@ -149,9 +143,13 @@ def declared_frames(path: str | Path, schema: Schema, how: FileFormat) -> Iterat
         dtypes = dict.fromkeys(names, TEXT) | {c.name: c.domain.file_dtype for c in schema}
         for block in found:
             columns = zip(names, each, block, strict=True)
-            yield pd.DataFrame(
-                {n: pd.Series(read(texts), dtype=dtypes[n]) for n, read, texts in columns}
-            )
+            yield pd.DataFrame({n: _meant(fields, read, dtypes[n]) for n, read, fields in columns})
+
+
+def _meant(fields: pa.DictionaryArray, read: Reader, dtype: str) -> pd.Series:
+    """What the fields of a column mean; each text that differs is read once."""
+    distinct = pd.Series(read(fields.dictionary.to_pylist()), dtype=dtype)
+    return distinct.take(fields.indices.to_numpy()).reset_index(drop=True)
 
 
 def readers_of(names: Iterable[str], schema: Schema, how: FileFormat) -> list[Reader]:
@@ -163,11 +161,12 @@ def readers_of(names: Iterable[str], schema: Schema, how: FileFormat) -> list[Re
 
 def read_texts(path: str | Path, how: FileFormat) -> dict[str, pa.DictionaryArray]:
     """The fields of a text file as they stand there, by column."""
-    array = partial(pa.array, type=pa.large_string())
     with fields_of(path, how) as (names, found):
-        blocks = [list(map(array, block)) for block in found]
+        blocks = [[fields.cast(TEXTS) for fields in block] for block in found]
     columns = zip(names, zip(*blocks, strict=True), strict=True)
-    return {n: pa.chunked_array(parts).combine_chunks().dictionary_encode() for n, parts in columns}
+    return {
+        n: pa.chunked_array(parts).unify_dictionaries().combine_chunks() for n, parts in columns
+    }
 
 
 def typed(fields: pa.DictionaryArray, how: FileFormat) -> pd.Series:
@@ -197,37 +196,6 @@ def typed(fields: pa.DictionaryArray, how: FileFormat) -> pd.Series:
 def _nothing(texts: Sequence[str]) -> NDArray[np.object_]:
     """What is read of a column that no model learns from."""
     return np.full(len(texts), None)
-
-
-def _lines(path: str, file: io.TextIOWrapper) -> Iterator[list[str]]:
-    """The lines of a file, some at a time; one that is longer than any of a table ends it."""
-    rest, ended = "", False
-    while not ended:
-        text = file.read(LETTERS)
-        ended = not text
-        rest += text
-        # a carriage return at the end may be half of a line's end
-        cut = len(rest) if ended else max(rest.rfind("\n"), rest.rfind("\r", 0, -1)) + 1
-        lines = io.StringIO(rest[:cut], newline="").readlines()
-        rest = rest[cut:]
-        if max(len(rest), *map(len, lines), 0) > LONGEST_LINE:
-            raise SchemaError(f"{path!r}: a line must have at most {LONGEST_LINE:,} letters")
-        yield lines
-
-
-def _blocks(reader: Iterator[list[str]], width: int) -> Iterator[list[list[str]]]:
-    """The fields of some lines at a time, by column."""
-    block: list[list[str]] = [[] for _ in range(width)]
-    while lines := list(islice(reader, LINES)):
-        if set(map(len, lines)) - {width, 0}:
-            raise pd.errors.ParserError
-        lines = list(filter(None, lines))  # blank lines are none
-        for fields, more in zip(block, zip(*lines, strict=True), strict=False):
-            fields.extend(more)
-        if len(block[0]) >= BLOCK:
-            yield block
-            block = [[] for _ in range(width)]
-    yield block
 
 
 def _names(path: str, header: Sequence[str], how: FileFormat) -> list[str]:

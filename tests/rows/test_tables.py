@@ -29,7 +29,7 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.generator import find_generator
 from copula_shirley.privacy.ledger import Budget
 from copula_shirley.publish.releases import ReleaseLedger
-from copula_shirley.rows import text_files as module
+from copula_shirley.rows import fields, text_files
 from copula_shirley.rows.admitted import Admitted
 from copula_shirley.rows.tables import check_extension, read_table
 from copula_shirley.rows.writing import write_table
@@ -240,8 +240,8 @@ def test_where_blocks_end_changes_nothing(
 ) -> None:
     text = f'a,b{end}{end}1,"x{end}{end}y"{end}{end * 5}2,\u2028\x0c{end}3,"{end}"'
     path, schema = file(tmp_path, text), Schema.of_kinds({"a": "integer", "b": "categorical"})
-    for name, size in (("LETTERS", letters), ("LINES", letters), ("BLOCK", 2)):
-        monkeypatch.setattr(module, name, size)
+    for name in ("LETTERS", "LINES"):
+        monkeypatch.setattr(fields, name, letters)
     table = read_table(path, schema)
     assert table["a"].tolist() == [1, 2, 3] == read_table(path)["a"].tolist()
     assert table["b"].tolist() == [f"x{end}{end}y", "\u2028\x0c", end]
@@ -251,8 +251,8 @@ def test_where_blocks_end_changes_nothing(
 def test_a_line_that_is_too_long_ends_the_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
-    monkeypatch.setattr(module, "LONGEST_LINE", 30)
-    monkeypatch.setattr(module, "LETTERS", 7)
+    monkeypatch.setattr(fields, "LONGEST_LINE", 30)
+    monkeypatch.setattr(fields, "LETTERS", 7)
     path = file(tmp_path, f"a\nx\n{line}\ny\n")
     if len(line) <= 30 or "\n" in line:
         assert read_table(path)["a"].tolist() == ["x", line.strip('"'), "y"]
@@ -280,7 +280,7 @@ def test_types_without_a_schema_are_those_of_pandas(tmp_path: Path, missing: lis
     codes: dict[Any, Any] = {"codes": str}
     options: dict[str, Any] = {"keep_default_na": False, "na_values": ["", *missing]}
     expected = pd.read_csv(
-        tmp_path / "t.csv", dtype=codes, low_memory=False, **options, **module.EXACT_FLOATS
+        tmp_path / "t.csv", dtype=codes, low_memory=False, **options, **text_files.EXACT_FLOATS
     )
     pd.testing.assert_frame_equal(read_table(tmp_path / "t.csv", missing=missing), expected)
 
