@@ -49,6 +49,8 @@ SECONDS = (0.3, 0.008, 1.0e-6)
 HIDDEN = 0.005
 #: Bytes for each row and column beside the table.
 BYTES = 45
+#: Megabytes from which files are better read in pieces.
+LARGE = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +101,9 @@ class Plan:
 
     @property
     def effort(self) -> str:
-        return f"The fit takes about {self.seconds:.1f} s and {self.megabytes:.0f} MB on one core."
+        less = " (less from files in pieces, docs/scale.md)" if self.megabytes > LARGE else ""
+        used = f"{self.seconds:.1f} s and {self.megabytes:.0f} MB{less}"
+        return f"The fit takes about {used} on one core."
 
     def to_dict(self) -> dict[str, Any]:
         stages = self.stages.astype(object).where(self.stages.notna(), None)

@@ -45,6 +45,13 @@ def test_what_is_wrong_with_one_file_is_found_in_it(parts: Path) -> None:
     assert done.code == 1 and "9.parquet: column" in " ".join(done.out.split())
 
 
+def test_a_plan_says_when_pieces_are_better(parts: Path) -> None:
+    """Of more rows than memory may hold."""
+    for rows, said in ((1_000, False), (10**9, True)):
+        done = run(f"plan {parts}/schema.yaml --rows {rows}")
+        assert ("less from files in pieces" in " ".join(done.out.split())) == said
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
