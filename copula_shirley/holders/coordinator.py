@@ -19,7 +19,6 @@ from copula_shirley.errors import ArtefactError, BudgetError, SettingError, Shir
 from copula_shirley.fitted import Progress, silent
 from copula_shirley.holders.holder import (
     COORDINATOR,
-    LAST,
     Asked,
     Committed,
     Key,
@@ -27,6 +26,7 @@ from copula_shirley.holders.holder import (
 )
 from copula_shirley.holders.masks import Vector, sum_of
 from copula_shirley.holders.messages import (
+    LAST,
     NONCE,
     Message,
     content_digest,

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,9 +35,9 @@ from msgspec import Meta, Struct, structs
 from copula_shirley.errors import ArtefactError, BudgetError, SettingError
 from copula_shirley.holders.masks import masked, secret_with
 from copula_shirley.holders.messages import (
+    LAST,
     NONCE,
     Message,
-    content_digest,
     first_label,
     mask_label,
     next_head,
@@ -68,8 +69,6 @@ else:
     x25519 = LazyModule("cryptography.hazmat.primitives.asymmetric.x25519")
 
 COORDINATOR = "coordinator"
-#: The name of the answer to the last question among the arrays of a question.
-LAST = "last_answer"
 #: The name of the noise among what is kept.
 NOISE = "noise"
 
@@ -106,6 +105,8 @@ class State(Struct, forbid_unknown_fields=True):
     ledger: dict[str, Any]
     #: The chain of all that was asked and told.
     head: Hexadecimal
+    #: By which the rows are known again.
+    mark: int
     #: Number of the question that came last, and of the attempt at it.
     number: int = 0
     attempt: int = 0
@@ -147,6 +148,9 @@ class Holder:
     state: State | None = None
     #: The noise of the question that came last, and the arrays of that question.
     kept: Mapping[str, np.ndarray] = field(default_factory=dict)
+    #: The question of the state, and its ledger, read once.
+    _query: Tables | None = field(default=None, repr=False)
+    _read: tuple[dict[str, Any], Ledger] | None = field(default=None, repr=False)
 
     @property
     def public(self) -> Key:
@@ -178,14 +182,26 @@ class Holder:
         rows = HeldRows.of(self.table(), agreement)
         ledger = vine_of(agreement).open_ledger(rows.coordinates.modelled)
         charge_shares(ledger, agreement.shares)
-        self._keep(State(agreement, ledger.to_dict(), first_label(agreement).hex()))
+        head = first_label(agreement).hex()
+        self._keep(State(agreement, ledger.to_dict(), head, rows.mark))
         self.rows, self.secrets_with = rows, shared
         return self._signature()
 
     @cached_property
     def rows(self) -> HeldRows:
-        """What it counts."""
-        return HeldRows.of(self.table(), self._joined().agreement)
+        """What it counts: the rows with which it joined.
+
+        With other rows, and the noise of a folder that was put back, two vectors would differ by
+        what the rows differ.
+        """
+        state = self._joined()
+        rows = HeldRows.of(self.table(), state.agreement)
+        if rows.mark != state.mark:
+            raise SettingError(
+                f"the table of holder {self.name!r} has changed since it joined: put it back, or "
+                "begin a new session"
+            )
+        return rows
 
     @cached_property
     def secrets_with(self) -> dict[str, bytes]:
@@ -212,8 +228,7 @@ class Holder:
         agreement = state.agreement
         message.check(agreement.coordinator, "query", agreement.session, COORDINATOR)
         head = self._continued(state, told, message)
-        arrays = {name: own for name, own in message.arrays.items() if name != LAST}
-        digest = content_digest(told.query, arrays)
+        arrays, digest = message.question
         label = query_label(bytes.fromhex(head), digest, told.attempt).hex()
         if told.label != label:
             raise ArtefactError(
@@ -229,12 +244,13 @@ class Holder:
             return self._ready()
         query = from_data(told.query, arrays, self.rows.coordinates)
         noise = self._noise(query, state)
-        self._ledger_after(state, query, told.number, 0.0)  # refused here it costs nothing
+        self._ledger_after(query, told.number, 0.0)  # refused here it costs nothing
         new = structs.replace(
             state, head=head, number=told.number, attempt=told.attempt, label=label, masks="",
             nonce=secrets.token_hex(NONCE), sent=False, cells=len(noise), query=told.query,
         )  # fmt: skip
         self._keep(new, {**arrays, NOISE: noise})
+        self._query = query
         return self._ready()
 
     def _continued(self, state: State, told: Asked, message: Message) -> str:
@@ -298,9 +314,11 @@ class Holder:
             raise ArtefactError(f"the list of ready holders has an old entry of {self.name!r}")
         kept = dict(self.kept)
         noise = kept.pop(NOISE)
-        query = from_data(state.query, kept, self.rows.coordinates)
+        if self._query is None:  # of a process before
+            self._query = from_data(state.query, kept, self.rows.coordinates)
+        query = self._query
         most = max(one.spent for one, _ in told.ready.values())
-        ledger = self._ledger_after(state, query, state.number, most)
+        ledger = self._ledger_after(query, state.number, most)
         masks = mask_label(bytes.fromhex(state.label), nonces)
         sent = structs.replace(
             state, ledger=ledger.to_dict(), masks=masks.hex(), sent=True,
@@ -312,9 +330,9 @@ class Holder:
         said = msgspec.to_builtins(Masked(masks.hex(), spent_of(ledger)))
         return self._message("masked", agreement.session, said, {"vector": vector})
 
-    def _ledger_after(self, state: State, query: Tables, number: int, others: float) -> Ledger:
+    def _ledger_after(self, query: Tables, number: int, others: float) -> Ledger:
         """The ledger with the price of a query, and with what others have spent more."""
-        ledger = Ledger.from_dict(state.ledger)
+        ledger = self.ledger
         ledger.drawn_by(self.source.facts)
         own, what = spent_of(ledger), "attempts that other holders have charged"
         if others > own * (1 + ROUNDING):
@@ -335,7 +353,10 @@ class Holder:
     @property
     def ledger(self) -> Ledger:
         """What its people's privacy has cost in this session."""
-        return Ledger.from_dict(self._joined().ledger)
+        said = self._joined().ledger
+        if self._read is None or self._read[0] is not said:
+            self._read = said, Ledger.from_dict(said)
+        return copy(self._read[1])
 
     @cached_property
     def calibration(self) -> SharedCalibration:
@@ -350,6 +371,7 @@ class Holder:
 
     def _keep(self, state: State, kept: Mapping[str, np.ndarray] | None = None) -> None:
         self.keep(state, kept or {})
+        self._query = None
         self.state, self.kept = state, kept or {}
 
     def _message(

@@ -16,6 +16,7 @@ rows with noise of at most 1e12 reaches.
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -27,15 +28,12 @@ from copula_shirley.lazy import LazyModule
 from copula_shirley.privacy.noise import Integers
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives import ciphers, hashes
+    from cryptography.hazmat.primitives import ciphers
     from cryptography.hazmat.primitives.asymmetric import x25519
     from cryptography.hazmat.primitives.ciphers import algorithms
-    from cryptography.hazmat.primitives.kdf import hkdf
 else:
     ciphers = LazyModule("cryptography.hazmat.primitives.ciphers")
     algorithms = LazyModule("cryptography.hazmat.primitives.ciphers.algorithms")
-    hashes = LazyModule("cryptography.hazmat.primitives.hashes")
-    hkdf = LazyModule("cryptography.hazmat.primitives.kdf.hkdf")
     x25519 = LazyModule("cryptography.hazmat.primitives.asymmetric.x25519")
 
 Vector = NDArray[np.uint64]
@@ -44,9 +42,13 @@ DOMAIN = b"copula-shirley mask 1\n"
 
 
 def secret_with(private: x25519.X25519PrivateKey, public: bytes, name: str) -> bytes:
-    """What two holders know and nobody else; each gets it from its private key."""
+    """What two holders know and nobody else; each gets it from its private key.
+
+    It is extracted as HKDF-SHA256 has it (RFC 5869, without salt), for ``stream`` to expand.
+    """
     try:
-        return private.exchange(x25519.X25519PublicKey.from_public_bytes(public))
+        shared = private.exchange(x25519.X25519PublicKey.from_public_bytes(public))
+        return hmac.digest(bytes(32), shared, "sha256")
     except ValueError:  # of a length that is none, or a point that makes the secret known
         raise ArtefactError(f"the exchange key of holder {name!r} is no X25519 key") from None
 
@@ -56,9 +58,9 @@ def stream(secret: bytes, label: bytes, words: int) -> Vector:
 
     The key is for this label alone, so the nonce can be zero.
     """
-    key = hkdf.HKDF(hashes.SHA256(), 32, None, DOMAIN + label).derive(secret)
+    key = hmac.digest(secret, DOMAIN + label + b"\x01", "sha256")  # one block of HKDF
     cipher = ciphers.Cipher(algorithms.ChaCha20(key, bytes(16)), None).encryptor()
-    return np.frombuffer(cipher.update(bytes(8 * words)), dtype="<u8").astype(np.uint64)
+    return np.frombuffer(cipher.update(bytes(8 * words)), dtype="<u8")
 
 
 def masked(own: str, values: Integers, secrets: Mapping[str, bytes], label: bytes) -> Vector:
@@ -66,7 +68,8 @@ def masked(own: str, values: Integers, secrets: Mapping[str, bytes], label: byte
     found: Vector = values.astype(np.int64).view(np.uint64).copy()
     for name, secret in secrets.items():
         mask = stream(secret, label, len(found))
-        found = found + mask if own < name else found - mask  # modulo 2^64
+        change = np.add if own < name else np.subtract
+        change(found, mask, out=found)  # modulo 2^64
     return found
 
 

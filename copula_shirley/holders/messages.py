@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,6 +35,8 @@ T = TypeVar("T")
 #: Stands before what is signed, and before what is hashed to a label.
 SIGNED, LABEL = b"copula-shirley message 1\n", b"copula-shirley label 1\n"
 ENDING = ".shirley"
+#: The name of the answer to the last question among the arrays of a question.
+LAST = "last_answer"
 #: Bytes of a random number.
 NONCE = 16
 
@@ -61,13 +63,14 @@ class Message:
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     signature: bytes = b""
 
+    @cached_property
     def digest(self) -> bytes:
         """The hash of all it says, names and shapes of arrays included."""
         said = [self.kind, self.session, self.sender, self.body]
         return content_digest(said, self.arrays)
 
     def signed(self, key: ed25519.Ed25519PrivateKey) -> Message:
-        return replace(self, signature=key.sign(SIGNED + self.digest()))
+        return replace(self, signature=key.sign(SIGNED + self.digest))
 
     def check(self, key: str, kind: str, session: str, sender: str) -> None:
         """Refuse another kind, session or sender, and what this key did not sign."""
@@ -79,11 +82,17 @@ class Message:
                 raise ArtefactError(
                     f"message of {self.sender!r:.50}: its {what} ({own!r:.50}) must be {true!r}"
                 )
-        if not signed_by(key, self.signature, SIGNED + self.digest()):
+        if not signed_by(key, self.signature, SIGNED + self.digest):
             raise ArtefactError(
                 f"the {kind} of {sender!r} was not signed with the key of {sender!r}, or was "
                 "changed"
             )
+
+    @cached_property
+    def question(self) -> tuple[dict[str, np.ndarray], bytes]:
+        """The arrays of a question, and the hash of it with them."""
+        arrays = {name: own for name, own in self.arrays.items() if name != LAST}
+        return arrays, content_digest(self.body.get("query"), arrays)
 
     def told(self, kind: type[T]) -> T:
         """The body as what it must be."""

@@ -90,13 +90,16 @@ class HeldRows:
     modelled: Rows
     #: Rows of the columns whose functions are learned.
     declared: Rows | None
+    #: By which these rows are known again. Private.
+    mark: int
 
     @classmethod
     def of(cls, table: pd.DataFrame, agreement: Agreement) -> HeldRows:
         """The rows of a table that fits the schema of the agreement."""
         vine, schema = vine_of(agreement), Schema.from_dict(agreement.schema)
-        held, known = vine.admit(table, schema), vine.coordinates(schema)
-        return cls(known, held.seen(Entered(known)), rows_of_functions(held, known))
+        held, known = vine.admit(table, schema, marked=True), vine.coordinates(schema)
+        rows = held.seen(Entered(known))
+        return cls(known, rows, rows_of_functions(held, known), held.mark or 0)
 
     def counts(self, query: Tables) -> Integers:
         """Exact counts of all cells, one table after the other. Private."""

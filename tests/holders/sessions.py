@@ -107,6 +107,7 @@ class Session:
     def put_back(self, i: int, saved: tuple[State, Mapping[str, np.ndarray]]) -> None:
         """A holder's folder as it was at some time."""
         self.holders[i].state, self.holders[i].kept = saved
+        self.holders[i]._query = None
 
     def members(self, i: int, **changes: str) -> list[dict[str, str]]:
         """The roster with an entry changed."""

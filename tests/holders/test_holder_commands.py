@@ -98,6 +98,21 @@ def test_a_file_that_was_tampered_with_or_sent_twice(tmp_path: Path) -> None:
     assert ready.read_bytes() == content  # the same random number, not another one
 
 
+def test_a_table_that_has_changed_since_the_holder_joined(tmp_path: Path) -> None:
+    digits = made(tmp_path)
+    for name in NAMES:
+        run(f"holder join {name} --fingerprint {digits}", folder=tmp_path)
+        carried(tmp_path / name, tmp_path / "middle")
+    run("coordinate next middle", folder=tmp_path)
+    carried(tmp_path / "middle", tmp_path / "clinic")
+    table = (tmp_path / "clinic.csv").read_text()
+    (tmp_path / "clinic.csv").write_text(table + "0,0\n")
+    bad = run("holder answer clinic", folder=tmp_path)
+    assert "the table of holder 'clinic' has changed since it joined" in bad.refusal()
+    (tmp_path / "clinic.csv").write_text(table)
+    assert run("holder answer clinic", folder=tmp_path).code == 0
+
+
 def test_terms_and_names_that_cannot_be(tmp_path: Path) -> None:
     digits = made(tmp_path)
     keys = " ".join(f"{name}/out/key.{name}.shirley" for name in NAMES)
@@ -121,7 +136,13 @@ def test_terms_and_names_that_cannot_be(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize("more", ["--holders 3", "--holders 2 --folder files --colluding 0"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param("--holders 3", marks=pytest.mark.slow),
+        "--holders 2 --folder files --colluding 0",
+    ],
+)
 def test_simulated_holders_on_the_command_line(tmp_path: Path, more: str) -> None:
     SCHEMA.write(tmp_path / "schema.yaml")
     rows = np.arange(600) % 4

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.holders.holder import new_keys
-from copula_shirley.holders.masks import masked, secret_with, stream, sum_of
+from copula_shirley.holders.masks import DOMAIN, masked, secret_with, stream, sum_of
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 
@@ -67,6 +70,15 @@ def test_another_label_gives_noise_and_another_stream() -> None:
     secret = shared["h0"]["h1"]
     assert not (stream(secret, b"q1", 100) == stream(secret, b"q2", 100)).any()
     assert (stream(secret, b"q1", 5) == shared_stream(shared["h1"]["h0"])).all()
+
+
+def test_the_key_of_a_stream_is_that_of_hkdf() -> None:
+    one, other = (new_keys()[1] for _ in range(2))
+    public = other.public_key()
+    secret = secret_with(one, public.public_bytes_raw(), "x")
+    key = HKDF(hashes.SHA256(), 32, None, DOMAIN + b"label").derive(one.exchange(public))
+    cipher = Cipher(algorithms.ChaCha20(key, bytes(16)), None).encryptor()
+    assert stream(secret, b"label", 9).tobytes() == cipher.update(bytes(72))
 
 
 def shared_stream(secret: bytes) -> np.ndarray:

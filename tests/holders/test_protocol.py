@@ -11,8 +11,8 @@ import pytest
 from sessions import SCHEMA, SIZES, Session, changed, margins
 
 from copula_shirley import BudgetError, ShirleyError
-from copula_shirley.holders.holder import LAST, new_keys, spent_of
-from copula_shirley.holders.messages import content_digest, query_label
+from copula_shirley.holders.holder import new_keys, spent_of
+from copula_shirley.holders.messages import LAST, content_digest, query_label
 from copula_shirley.holders.query_data import to_data
 from copula_shirley.measure.queries import Best, Tables
 from copula_shirley.privacy.ledger import Ledger
