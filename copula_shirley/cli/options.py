@@ -98,6 +98,10 @@ Settings = Annotated[
     list[str] | None,
     option(METHOD, "Any setting of the model, name=value; repeatable.", "--set"),
 ]
+Form = Literal["adaptive", "two", "one"]
+Waves = Annotated[
+    Form, option(METHOD, "With --trust local: ask stage by stage, in two waves, or all at once.")
+]
 Rows = Annotated[
     int | None, option(OUTPUT, "Rows to draw; as many as were fitted.", "--rows", "-n")
 ]
@@ -175,11 +179,11 @@ def unfitted(
     return made
 
 
-def reporting(generator: Generator) -> LocalVine:
+def reporting(generator: Generator, waves: Form = "adaptive") -> LocalVine:
     """The model of people's own reports with the settings of a vine."""
     from copula_shirley.local.generator import local_vine  # noqa: PLC0415  (slow)
 
-    return local_vine(vine_of(generator, "--trust local"))
+    return local_vine(vine_of(generator, "--trust local"), waves=waves)
 
 
 def vine_of(generator: Generator, asked: str) -> Any:

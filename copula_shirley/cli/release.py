@@ -25,6 +25,7 @@ from copula_shirley.cli.options import (
     Rows,
     Seed,
     Sheet,
+    Waves,
     file_output,
     option,
     order,
@@ -44,6 +45,7 @@ from copula_shirley.cli.terminal import (
     progress_told,
     screen,
 )
+from copula_shirley.errors import SettingError
 from copula_shirley.files.texts import one_line
 from copula_shirley.generator import Generator
 from copula_shirley.publish.outputs import Output
@@ -107,11 +109,14 @@ def plan(
         Literal["curator", "local"],
         option(PRIVACY, "local: people report themselves; see docs/local.md."),
     ] = "curator",
+    waves: Waves = "adaptive",
     json: Json = False,
 ) -> None:
     """Show what a fit will measure, at which price and noise; reads no row."""
     if trust == "local":
-        generator = reporting(generator)
+        generator = reporting(generator, waves)
+    elif waves != "adaptive":
+        raise SettingError(f"waves ({waves}) must be left out without --trust local")
     planned = tasks.plan(schema_file, rows, generator)
     if json:
         print_json(planned.to_dict())

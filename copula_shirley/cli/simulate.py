@@ -13,6 +13,7 @@ from copula_shirley.cli.options import (
     Given,
     Quiet,
     Rows,
+    Waves,
     option,
     order,
     reporting,
@@ -64,18 +65,22 @@ def simulate(
         Path | None,
         option(OUTPUT, "Holders: a new folder for the files that they exchange, all to be read."),
     ] = None,
+    waves: Waves = "adaptive",
     rows: Rows = None,
     given: Given = None,
     save_model: Annotated[Path | None, option(OUTPUT, "Keep the fitted model here.")] = None,
     quiet: Quiet = False,
 ) -> None:
     """Fit and draw as if nobody collected the rows; see docs/holders.md and docs/local.md."""
+    local = trust == "local" or (trust is None and holders is None)
+    if waves != "adaptive" and not local:
+        raise SettingError(f"waves ({waves}) must be left out without --trust local")
     if trust == "holders" or (trust is None and holders is not None):
         generator = held(order.generator, holders or HOLDERS, colluding, folder)
     elif holders is not None or folder is not None:
         raise SettingError("holders and folder must be left out with --trust local")
     else:
-        generator = reporting(order.generator)
+        generator = reporting(order.generator, waves)
     asked = replace(order, generator=generator)
     with progress_told(quiet) as progress:
         done = tasks.synthesize(

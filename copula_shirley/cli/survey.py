@@ -9,7 +9,16 @@ from typing import Annotated
 
 import typer
 
-from copula_shirley.cli.options import DATA, OUTPUT, PRIVACY, option, reporting, takes, unfitted
+from copula_shirley.cli.options import (
+    DATA,
+    OUTPUT,
+    PRIVACY,
+    Waves,
+    option,
+    reporting,
+    takes,
+    unfitted,
+)
 from copula_shirley.cli.terminal import messages, plain
 from copula_shirley.errors import ReportError, SettingError
 from copula_shirley.files.atomic import atomic_path
@@ -36,9 +45,10 @@ def new(
     folder: Folder,
     schema_file: Annotated[Path, typer.Argument(help="Declared domain (YAML).")],
     people: Annotated[int, option(DATA, "About how many people will answer.")],
+    waves: Waves = "adaptive",
 ) -> None:
     """Begin a survey and write its first question."""
-    model = reporting(generator)
+    model = reporting(generator, waves)
     found = Survey.create(folder, Schema.read(schema_file), model, people)
     _tell(found, found.next_query())
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 import numpy as np
@@ -22,8 +22,9 @@ from copula_shirley.local.coins import LEAST_EPSILON, MOST_EPSILON
 from copula_shirley.local.curator import LocalCurator, randomisers_of
 from copula_shirley.local.oracles import Coins, variance
 from copula_shirley.local.plan import is_worth_it, local_plan
+from copula_shirley.local.waves import learn_in_waves
 from copula_shirley.measure.calibration import Calibration
-from copula_shirley.measure.queries import Query
+from copula_shirley.measure.queries import Queries, Query
 from copula_shirley.measure.transcript import Answer, Replay, Transcript
 from copula_shirley.outlook import Outlook
 from copula_shirley.privacy.budget import Budget, NeighbourName
@@ -31,7 +32,9 @@ from copula_shirley.privacy.card import TrustFacts
 from copula_shirley.privacy.ledger import Ledger
 from copula_shirley.privacy.noise import Exactness, NoiseFacts
 from copula_shirley.private_vine.generator import PrivateVine
+from copula_shirley.private_vine.model import FittedVine
 from copula_shirley.private_vine.plan import Plan
+from copula_shirley.private_vine.stages import Problem
 from copula_shirley.rows.admitted import Held
 from copula_shirley.schema.schema import Schema
 
@@ -53,7 +56,9 @@ class LocalVine(PrivateVine):
 
     Parameters are those of ``PrivateVine``. ``epsilon`` is that of each person's one report;
     ``delta`` is 0, neighbours replace one record, the domain is declared. Each row of a table that
-    it is fitted to plays one person.
+    it is fitted to plays one person. ``waves`` is "adaptive" (PrivateVine's stages, each asked
+    after the answers to the last one), "two" (margins, then all pairs of columns) or "one" (all at
+    once, in groups that follow from the schema alone); the last two treat a target as any column.
 
     Examples
     --------
@@ -73,6 +78,7 @@ class LocalVine(PrivateVine):
 
     delta: float = 0.0
     neighbours: NeighbourName = "replace-one"
+    waves: Literal["adaptive", "two", "one"] = "adaptive"
     #: People of the fit, or of the plan that is made.
     _people: ClassVar[int] = USUAL_PEOPLE
     #: Of a survey: how many people answered each table of each query.
@@ -121,6 +127,11 @@ class LocalVine(PrivateVine):
         found = LocalCalibration(self._people, float(self.epsilon or 0))
         found.told = self._told
         return found
+
+    def learning(self, problem: Problem, progress: Progress) -> Queries[FittedVine]:
+        if self.waves == "adaptive":
+            return super().learning(problem, progress)
+        return learn_in_waves(problem, progress, interactive=self.waves == "two")
 
     def noise_source(self, rng: np.random.Generator) -> Any:
         return Coins() if self.random_state is None else Coins(rng)

@@ -22,6 +22,7 @@ import numpy as np
 
 from copula_shirley.errors import ArtefactError, ReportError, SchemaError, SettingError
 from copula_shirley.files.atomic import atomic_path
+from copula_shirley.fitted import silent
 from copula_shirley.local.calibration import asks_nobody
 from copula_shirley.local.coins import Randomiser, check_whole, described
 from copula_shirley.local.curator import answer_of, randomisers_of
@@ -31,7 +32,6 @@ from copula_shirley.local.oracles import tallied
 from copula_shirley.measure.queries import Query
 from copula_shirley.measure.transcript import Answer, Transcript
 from copula_shirley.private_vine.cell_maps import Axis, GroupMap
-from copula_shirley.private_vine.stages import learn
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.schema import Schema
 
@@ -118,7 +118,7 @@ class Survey:
         """What is asked next, by the answers so far; None if nothing is."""
         model = self.model()
         problem = model.problem(self._coordinates, self.state.pool_seed)
-        asking = learn(problem, lambda *_: None)
+        asking = model.learning(problem, silent)
         self._queries = []
         try:
             self._queries.append(next(asking))

@@ -26,6 +26,7 @@ from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.evidence import noise_faults
 from copula_shirley.measure.journal import Resumed
 from copula_shirley.measure.learned_functions import learn_functions
+from copula_shirley.measure.queries import Queries
 from copula_shirley.measure.transcript import Answering, Replay, Transcript, run
 from copula_shirley.measure.trust import VECTOR, Holders, charge_shares, restored
 from copula_shirley.outlook import Outlook
@@ -296,6 +297,10 @@ class PrivateVine(Generator):
             rejecting=coordinates.rejecting(),
         )
 
+    def learning(self, problem: Problem, progress: Progress) -> Queries[FittedVine]:
+        """What is asked, and what is made of the answers."""
+        return learn(problem, progress)
+
     def fit_answers(
         self,
         schema: Schema,
@@ -334,7 +339,7 @@ class PrivateVine(Generator):
         self._state_domain(ledger, coordinates.schema)
         answers = answering(noise, ledger)
         run(learn_functions(coordinates, noise), answers)
-        self._model = run(learn(self.problem(coordinates, pool_seed), progress), answers)
+        self._model = run(self.learning(self.problem(coordinates, pool_seed), progress), answers)
         self.transcript_ = answers.transcript
         self.settings_ = {k: v for k, v in self.get_params().items() if k != "random_state"}
         self._sampling_rng = sampling_rng(self.random_state)
@@ -362,7 +367,7 @@ class PrivateVine(Generator):
     def _fit(self, rows: Any, ledger: Ledger, rng: np.random.Generator, progress: Progress) -> None:
         answerer = self._answerer(rows, ledger, self._noise(rows.schema))
         self._model = run(
-            learn(self.problem(self.coordinates_, self._pool_seed), progress), answerer
+            self.learning(self.problem(self.coordinates_, self._pool_seed), progress), answerer
         )
         if self._journal is not None and self._known is not None:
             self._journal.check_used(self._known.position)
@@ -426,7 +431,8 @@ class PrivateVine(Generator):
             raise ArtefactError("the schema is not the one of the transcript")
         run(learn_functions(self.coordinates_, noise), answers)
         self._state_domain(ledger, self.table_schema_)
-        model = run(learn(self.problem(self.coordinates_, self._pool_seed), silent), answers)
+        problem = self.problem(self.coordinates_, self._pool_seed)
+        model = run(self.learning(problem, silent), answers)
         answers.check_end()
         if self.trust_ is not None:
             self.trust_.charge_attempts(ledger, noise, [query for query, _ in answers.tables])

@@ -27,7 +27,6 @@ from copula_shirley.private_vine.coarse import ABSOLUTE
 from copula_shirley.private_vine.domain import SHARE, closed
 from copula_shirley.private_vine.intervals import HEAVY, Intervals
 from copula_shirley.private_vine.outlook import Expected
-from copula_shirley.private_vine.stages import learn
 from copula_shirley.rules.coordinates import LEAST_KEPT, Coordinates
 from copula_shirley.schema.domain import Grid
 from copula_shirley.schema.scales import notes_on_scales
@@ -138,7 +137,7 @@ def plan_of(model: PrivateVine, schema: Schema, n: int) -> Plan:
         line = {"stage": "domain", "what": "bounds, categories", "share": SHARE, "cost": cost}
         rehearsal.lines.append(line)
     run(learn_functions(coordinates, problem.noise), rehearsal)
-    run(learn(replace(problem, pool=REHEARSED), silent), rehearsal)
+    run(model.learning(replace(problem, pool=REHEARSED), silent), rehearsal)
     stages = pd.DataFrame(rehearsal.lines)
     stages = stages.rename(columns={"cost": "rho" if problem.noise.zcdp else "epsilon"})
     columns = len(schema)

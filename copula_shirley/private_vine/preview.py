@@ -22,7 +22,6 @@ from copula_shirley.measure.transcript import Answer, run
 from copula_shirley.privacy.noise import SeededNoise
 from copula_shirley.private_vine.domain import closed
 from copula_shirley.private_vine.plan import check_rows
-from copula_shirley.private_vine.stages import learn
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.rules.coordinates import Coordinates
 from copula_shirley.schema.domain import FloatArray, Grid
@@ -72,7 +71,7 @@ def preview_of(model: PrivateVine, schema: Schema, n: int, bought: Sequence[str]
 
     made_up = MadeUp(coordinates.modelled, spread(ROWS, rng), n / ROWS, problem.noise, rng)
     run(learn_functions(coordinates, problem.noise), made_up)
-    vine = run(learn(problem, silent), made_up)
+    vine = run(model.learning(problem, silent), made_up)
     even, drawn = (Rehearsed(coordinates, draw).rows() for draw in (spread, vine.sample))
     shown = tuple(column for column in coordinates.schema if column.name not in bought)
     known = [name for name in even if name not in bought]

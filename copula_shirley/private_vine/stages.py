@@ -25,7 +25,7 @@ from copula_shirley.private_vine.allocation import (
 )
 from copula_shirley.private_vine.cell_maps import AllRows, Axis, GroupMap
 from copula_shirley.private_vine.coarse import ABSOLUTE, CoarseTables, Pair, coarse_groups
-from copula_shirley.private_vine.intervals import BEFORE_ALL, rows_of_parts
+from copula_shirley.private_vine.intervals import BEFORE_ALL, Intervals, rows_of_parts
 from copula_shirley.private_vine.margins import (
     FEW_CELLS,
     LEAST_SIGMA,
@@ -123,6 +123,24 @@ def learn(problem: Problem, progress: Callable[[str, float], None]) -> Queries[F
     return learner.model
 
 
+def first_rows(
+    intervals: Intervals | None, table: FloatArray, sigma: float, clear: float, total: float
+) -> tuple[Intervals | None, FloatArray]:
+    """Rows of a column's first cells; noise alone does not reach a count of ``clear``.
+
+    Neighbours of a column of few values share a density; octaves end in falling tails.
+    """
+    if intervals is None or sigma == 0:
+        return intervals, to_simplex(table, total)
+    if intervals.has_octaves:
+        return with_tails(intervals, table, sigma, clear, total)
+    if len(table) > FEW_CELLS:
+        width = np.minimum(intervals.values, 1e15)
+        missing = intervals.low <= BEFORE_ALL
+        table = smooth(table, width / width.mean(), missing, sigma)
+    return intervals, to_simplex(table, total)
+
+
 class _Learner:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -196,7 +214,12 @@ class _Learner:
         self._settle_total(noisy, sigma)
         cells = sum(len(table) for table in noisy)
         clear = self.noise.detection_threshold(share * self.problem.share, len(maps), cells)
-        self.rows = [self._first_rows(j, table, sigma, clear) for j, table in enumerate(noisy)]
+        self.rows = []
+        for j, table in enumerate(noisy):
+            intervals, rows = first_rows(model.intervals.get(j), table, sigma, clear, model.total)
+            if intervals is not None:
+                model.intervals[j] = intervals
+            self.rows.append(rows)
         #: Noisy counts of columns of few values, and their noise.
         self.values = {
             j: (noisy[j], sigma)
@@ -216,23 +239,6 @@ class _Learner:
         own = self.model.intervals
         sizes = [len(own.get(j, ())) or c.size for j, c in enumerate(self.columns)]
         return [GroupMap((self._axis(j, np.arange(size)),)) for j, size in enumerate(sizes)]
-
-    def _first_rows(self, j: int, table: FloatArray, sigma: float, clear: float) -> FloatArray:
-        """Rows of a column's first cells; noise alone does not reach a count of ``clear``.
-
-        Neighbours of a column of few values share a density; octaves end in falling tails.
-        """
-        total, intervals = self.model.total, self.model.intervals.get(j)
-        if intervals is None or sigma == 0:
-            return to_simplex(table, total)
-        if intervals.has_octaves:
-            self.model.intervals[j], rows = with_tails(intervals, table, sigma, clear, total)
-            return rows
-        if len(table) > FEW_CELLS:
-            width = np.minimum(intervals.values, 1e15)
-            missing = intervals.low <= BEFORE_ALL
-            table = smooth(table, width / width.mean(), missing, sigma)
-        return to_simplex(table, total)
 
     def _cut(self, wide: Sequence[int], share: float, *, first: bool) -> Queries[list[int]]:
         """Count parts of heavy cells; the columns that were cut, for the next round."""

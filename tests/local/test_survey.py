@@ -273,7 +273,9 @@ def test_reports_that_do_not_belong_are_refused(
 
 def test_the_commands(tmp_path: Path) -> None:
     (tmp_path / "schema.yaml").write_text(SMALL.to_yaml())
-    done = run("survey new s schema.yaml --people 1000 --epsilon 2", folder=tmp_path)
+    done = run("survey new s schema.yaml --people 1000 --epsilon 2 --waves one", folder=tmp_path)
+    question = json.loads((tmp_path / "s" / "wave-1.question.json").read_text())
+    assert [one["axes"] for one in question["tables"]] == [[0], [1], [2, 3]]  # and the pair
     assert done.code == 0 and "wave-1.question.json" in "".join(done.err.split()), done.err
     (tmp_path / "me.yaml").write_text("city: b\nsick: true\n")
     asked = "report s/wave-1.question.json me.yaml --ledger l.json --most-epsilon 2"

@@ -39,3 +39,5 @@ def test_a_plan_for_people(tmp_path: Path) -> None:
     ):
         bad = run(f"plan schema.yaml --trust local -n 1000 {words}", folder=tmp_path)
         assert bad.code == 2 and said in bad.said
+    bad = run("plan schema.yaml -n 1000 --waves two", folder=tmp_path)
+    assert bad.code == 2 and "--waves (two) must be left out without --trust local" in bad.said
