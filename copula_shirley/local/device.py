@@ -49,6 +49,8 @@ def answer(
         Nothing was drawn and nothing leaves.
     """
     tables, axes = checked(question)
+    # all of the record, before a table is drawn: which one it is must not depend on what fits
+    groups = [_group_of(axis, record) for axis in axes]
     survey, digest = question["survey"], digest_of(question)
     with held(ledger, LEDGER, {"surveys": {}}) as known:
         own = known["surveys"].get(survey)
@@ -68,8 +70,8 @@ def answer(
                 f"and {spent:g} was spent"
             )
         cell = 0
-        for axis in (axes[i] for i in tables[place]["axes"]):
-            cell = cell * (max(axis["groups"]) + 1) + _group_of(axis, record)
+        for i in tables[place]["axes"]:
+            cell = cell * (max(axes[i]["groups"]) + 1) + groups[i]
         report = {
             "format": REPORT,
             "survey": survey,

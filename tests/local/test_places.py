@@ -22,14 +22,15 @@ def test_both_promises_hold_for_every_report_and_pair_of_cells(per_km: float) ->
     channel = GeoChannel.of(HOME, per_km)
     chances, distances = channel.chances, channel.distances
     assert chances.shape == (16, 16) and np.all(chances.sum(axis=0) == ONE)
-    assert channel.epsilon_per_km <= per_km
+    promised = channel.epsilon_per_km
+    assert promised <= per_km
     worst = Fraction(0)
     for report in range(16):
         for a in range(16):
             for b in range(16):
                 ratio = Fraction(int(chances[report, a]), int(chances[report, b]))
                 worst = max(worst, ratio)
-                assert math.log(ratio) <= channel.epsilon_per_km * distances[a, b] + 1e-15
+                assert math.log(ratio) <= promised * distances[a, b] + 1e-15
     assert 0.999 * math.exp(channel.epsilon) < worst <= math.exp(channel.epsilon)
 
 

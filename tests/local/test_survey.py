@@ -107,6 +107,15 @@ def test_a_device_answers_once(tmp_path: Path) -> None:
     assert len(json.loads(ledger.read_text())["surveys"]) == 2
 
 
+def test_which_table_it_is_does_not_depend_on_what_fits(tmp_path: Path) -> None:
+    other = {"column": "rich", "categories": [False, True], "groups": [0, 1], "missing": False}
+    both = [{"axes": [i], "randomiser": QUESTION["tables"][0]["randomiser"]} for i in (0, 1)]
+    asked = {**QUESTION, "tables": both, "axes": [*QUESTION["axes"], other]}
+    for _ in range(9):  # a device that tried again until it drew the other table would tell
+        with pytest.raises(ReportError, match="column 'rich'"):
+            device.answer(asked, {"sick": True, "rich": "?"}, tmp_path / "ledger", 1.0)
+
+
 def test_the_ledger_is_on_the_disk_before_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
