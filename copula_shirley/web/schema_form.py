@@ -18,7 +18,7 @@ SOURCES = {
     "drafted": "the rows (a draft)",
 }
 #: Fields of a column that are written as one text.
-TEXTS = ("minimum", "maximum", "format", "source")
+TEXTS = ("minimum", "maximum", "format", "resolution", "source")
 #: Of a rule: a column, another one, a text about the first, and one about the other.
 RULE_FIELDS = ("one", "other", "text", "then")
 #: The source of what the curator says on the page about people.
@@ -34,6 +34,7 @@ class Row:
     minimum: str = ""
     maximum: str = ""
     format: str = ""
+    resolution: str = ""
     categories: str = ""
     missing: bool = False
     provenance: str = "declared"
@@ -160,7 +161,7 @@ def _entry(row: Row, before: Mapping[str, Any]) -> dict[str, Any]:
         if field not in known or not text:
             entry.pop(field, None)
         elif text != str(before.get(field)) or field not in entry:
-            bound = field in ("minimum", "maximum") and kind.is_number
+            bound = field not in ("format", "source") and kind.is_number
             entry[field] = _bound(row.name, field, text) if bound else text
     if "categories" in known:
         entry["categories"] = _categories(row.categories, before.get("categories", ()))

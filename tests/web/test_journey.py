@@ -358,7 +358,13 @@ def test_bounds_and_formats_are_typed(page: Page, tmp_path: Path) -> None:
     page.post(f"{path}/schema", **typed(page, path) | day)
     found = work.schema["day"]
     assert (found.format, found.to_dict()["maximum"]) == ("%d.%m.%Y", "2023-12-31")
-    cost = {"kind.1": "continuous", "minimum.1": "0", "maximum.1": "1.000,00"}
+    cost = {"kind.1": "continuous", "minimum.1": "0", "maximum.1": "9", "resolution.1": "0.5"}
+    page.post(f"{path}/schema", **typed(page, path) | cost)
+    assert work.schema["cost"].resolution == 0.5 and work.schema["day"].format == "%d.%m.%Y"
+    place = {"kind.1": "place", "minimum.1": "48.8, 2.2", "maximum.1": "48.9, 2.4"}
+    page.post(f"{path}/schema", **typed(page, path) | place | {"resolution.1": "2km"})
+    assert work.schema["cost"].kind == "place"
+    cost["maximum.1"] = "1.000,00"
     shown = page.post(f"{path}/schema", 422, **typed(page, path) | cost)
     assert "with a point before decimals" in shown and 'value="1.000,00"' in shown
 
