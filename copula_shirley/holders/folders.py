@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +21,7 @@ from msgspec import Struct
 from copula_shirley.errors import ArtefactError, SettingError, ShirleyError
 from copula_shirley.files import model_file
 from copula_shirley.files.atomic import atomic_path, read_bytes
+from copula_shirley.files.locks import locked
 from copula_shirley.fitted import Progress, silent
 from copula_shirley.holders.coordinator import Coordinator, Open, WaitingError, new_agreement
 from copula_shirley.holders.holder import Asked, Holder, State, agreement_of, keys_of, new_keys
@@ -118,6 +120,11 @@ def offered(folder: Path) -> Agreement:
 
 def join(folder: Path, digits: str, source: NoiseSource | None = None) -> Path:
     """Sign the agreement that arrived, if its fingerprint is the one that people compared."""
+    with _alone(folder):
+        return _join(folder, digits, source)
+
+
+def _join(folder: Path, digits: str, source: NoiseSource | None) -> Path:
     message = Message.read(folder / IN / f"agreement{ENDING}")
     if digits.replace("-", "").lower() != fingerprint(agreement_of(message)).replace("-", ""):
         raise SettingError(
@@ -130,21 +137,24 @@ def join(folder: Path, digits: str, source: NoiseSource | None = None) -> Path:
 
 def answer(folder: Path, source: NoiseSource | None = None) -> Done:
     """Answer what arrived at a holder; what is older than its state is passed over."""
-    holder, done = open_holder(folder, source), Done([], [])
-    messages, done.faults = _arrived(folder / IN, ("query", "commit"))
-    for message in sorted(messages, key=lambda m: m.kind, reverse=True):
-        try:
-            written = _respond(folder, holder, message)
-        except ShirleyError as error:
-            done.faults.append(str(error))
-            continue
-        done.written += [] if written is None else [written]
+    done = Done([], [])
+    with _alone(folder):
+        holder = open_holder(folder, source)
+        messages, done.faults = _arrived(folder / IN, ("query", "commit"))
+        for message in sorted(messages, key=lambda m: m.kind, reverse=True):
+            try:
+                written = _respond(folder, holder, message)
+            except ShirleyError as error:
+                done.faults.append(str(error))
+                continue
+            done.written += [] if written is None else [written]
     return done
 
 
 def respond(folder: Path, message: Message, source: NoiseSource | None = None) -> Path | None:
     """The file with the reply to one message; None where nothing is to be answered."""
-    return _respond(folder, open_holder(folder, source), message)
+    with _alone(folder):
+        return _respond(folder, open_holder(folder, source), message)
 
 
 def kept_reply(folder: Path, message: Message) -> Path | None:
@@ -256,6 +266,11 @@ def _keep(folder: Path, own: Coordinator) -> None:
 
 def advance(folder: Path, progress: Progress = silent) -> tuple[Done, PrivateVine | None]:
     """Take what arrived, and write what has to be sent; the model once all is answered."""
+    with _alone(folder):
+        return _advance(folder, progress)
+
+
+def _advance(folder: Path, progress: Progress) -> tuple[Done, PrivateVine | None]:
     session, done = open_session(folder), Done([], [])
     messages, done.faults = _arrived(folder / IN, ("signature", "ready", "masked"))
     for message in sorted(messages, key=lambda m: m.kind, reverse=True):
@@ -292,10 +307,20 @@ def outstanding(folder: Path) -> tuple[Path, list[str]] | None:
 
 def restart(folder: Path) -> None:
     """Give up the attempt at the question that is open."""
-    open_session(folder).restart()
+    with _alone(folder):
+        open_session(folder).restart()
 
 
 # -- parts ---------------------------------------------------------------------------------
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time works on a session: another one could forget what this one charged."""
+    if not (folder / KEYS).exists():
+        raise SettingError(f"folder ({str(folder)!r}) is no session's: {KEYS} does not exist in it")
+    with locked(folder / STATE):
+        yield
 
 
 def _new_folder(folder: Path) -> None:
@@ -305,7 +330,8 @@ def _new_folder(folder: Path) -> None:
             f"folder ({str(folder)!r}) must be new: a session has keys and a state of its own"
         )
     for one in (folder, folder / IN, folder / OUT):
-        one.mkdir(mode=0o700, parents=True, exist_ok=True)
+        one.mkdir(parents=True, exist_ok=True)
+        one.chmod(0o700)  # the noise of an open question lies there, too
 
 
 def _read_keys(

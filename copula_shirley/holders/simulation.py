@@ -187,6 +187,7 @@ class HeldVine(PrivateVine):
         vars(self).update(learnt)
         self.columns_ = held.schema.synthetic_names(held.names)
         self._sampling_rng = sampling
+        report("done", 1.0)
         return self
 
 

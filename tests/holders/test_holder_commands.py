@@ -71,8 +71,8 @@ def test_a_model_by_files_that_are_carried(tmp_path: Path) -> None:
     assert load(tmp_path / "model.shirley").card()["trust"]["holders"] == 2
     assert not verify_file(tmp_path / "model.shirley").faults
     assert (tmp_path / "model.shirley.card.html").exists()
-    modes = {path.stat().st_mode & 0o077 for path in tmp_path.rglob("keys.json")}
-    assert modes == {0}
+    private = [*tmp_path.rglob("keys.json"), *(tmp_path / name for name in NAMES)]
+    assert {path.stat().st_mode & 0o077 for path in private} == {0}
     assert run("holder answer clinic", folder=tmp_path).said == "Nothing to answer"
 
 
