@@ -207,6 +207,13 @@ class AdmittedPieces:
                 "share; write the rows to Parquet files and read them on one machine (--engine "
                 "files)"
             )
+        chooses = "clip" if self.on_unknown == "clip" else self.schema.on_broken
+        if not source.ordered and chooses != "refuse":
+            raise SchemaError(
+                f"person column {self.schema.person!r}: these rows have no order, so that nobody "
+                f"can say which of a person's rows are the first ({chooses!r}); with 'refuse' for "
+                "on_unknown and on_broken that does not matter"
+            )
         return People(source, self._admission, self._scratch.folder())
 
     def _checked(self, work: Checking) -> Checked:

@@ -89,6 +89,9 @@ class Source(Protocol):
 class Parts:
     """Rows in pieces that are known beforehand; see ``Source``."""
 
+    #: Whether rows have an order, which does not depend on other rows.
+    ordered = True
+
     def __init__(
         self, names: Sequence[str], pieces: Sequence[Piece], workers: Workers, size: int
     ) -> None:

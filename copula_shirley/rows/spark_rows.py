@@ -101,6 +101,9 @@ class SparkWorkers:
 class SparkSource(Parts):
     """The rows of a Spark frame; see ``rows.pieces.Source``."""
 
+    #: What Spark does with other rows can decide which row of a person comes first.
+    ordered = False
+
     def __init__(self, frame: Any) -> None:
         self._frame = frame
         count = frame.rdd.getNumPartitions()

@@ -1,12 +1,13 @@
 """What a fit costs as rows grow, part by part.
 
-Run it with ``python -m copula_shirley.experiments.benchmarks.scale files [--rows 1e6,1e7,1e8]
-[--folder /tmp]``. Seconds are of the processor, one thread, each fit in a process of its own;
-ratios are of one run. It ends with 1 if a bar is missed.
+Run it with ``python -m copula_shirley.experiments.benchmarks.scale files|dask|spark
+[--rows 1e6,1e7,1e8] [--folder /tmp]``. Seconds are of the processor, one thread, each fit in a
+process of its own; ratios are of one run. It ends with 1 if a bar is missed.
 
 ``files``: Adult drawn again, 14 columns, its numbers moved by up to 2, in Parquet parts of 1e6 rows
 that are made for the run and removed. A fit from files is compared with a bare pass: a count of all
 tables of that fit by ``numpy.bincount``, of groups that lie in memory already, in chunks of 32,768.
+``dask`` and ``spark``: see ``copula_shirley.experiments.benchmarks.scale_clusters``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from copula_shirley import PrivateVine
+from copula_shirley.experiments.benchmarks import scale_clusters
 from copula_shirley.experiments.datasets import Dataset, load_dataset
 from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.rows.memory import MemoryRows
@@ -136,7 +139,11 @@ def files(sizes: list[int], place: Path) -> bool:
     return good and lines[-1].get("growth", 0.0) < GROWTH
 
 
-PARTS = {"files": files}
+PARTS: dict[str, Callable[[list[int], Path], bool]] = {
+    "files": files,
+    "dask": partial(scale_clusters.dask, made),
+    "spark": partial(scale_clusters.spark, made),
+}
 
 
 def main() -> int:

@@ -6,10 +6,11 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -77,6 +78,27 @@ def test_a_task_that_dies_and_is_tried_again_changes_nothing(session: Any, tmp_p
     model = vine().fit(FileSource(paths, JOBS, JOBS.file, workers), JOBS)
     assert workers.mark.exists()
     assert transcript(model) == transcript(vine().fit(TABLE, JOBS))
+
+
+@pytest.mark.parametrize(
+    ("on_unknown", "on_broken", "fits"),
+    [("refuse", "refuse", True), ("clip", "refuse", False), ("refuse", "drop", False)],
+)
+def test_no_row_of_a_person_comes_first_without_an_order(
+    tmp_path: Path, on_unknown: Any, on_broken: Any, fits: bool
+) -> None:
+    """Which of her rows is the first could follow from rows of others."""
+    table = TABLE.assign(who=np.arange(len(TABLE)) % 200)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    schema = replace(JOBS, person="who", max_rows=2, on_broken=on_broken)
+    source = FileSource([tmp_path / "table.csv"], schema, schema.file)
+    source.ordered = False
+    model = PrivateVine(8.0, on_unknown=on_unknown)
+    if fits:
+        assert model.fit(source, schema).ledger_.unit == "person"
+    else:
+        with pytest.raises(SchemaError, match="person column 'who': these rows have no order"):
+            model.fit(source, schema)
 
 
 def rows_of(_: int, frames: Iterable[pd.DataFrame]) -> tuple[int, int, int]:
