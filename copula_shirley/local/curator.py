@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from copula_shirley.errors import BudgetError, SettingError
 from copula_shirley.local.calibration import LocalCalibration, asks_nobody
 from copula_shirley.local.coins import Randomiser
-from copula_shirley.local.oracles import best, estimated, simulated, variance
+from copula_shirley.local.oracles import best, estimated, variance
 from copula_shirley.measure.curator import Curator
 from copula_shirley.measure.queries import Query, Tables
 from copula_shirley.measure.transcript import Answer
@@ -92,7 +92,7 @@ class LocalCurator(Curator):
                 tallies.append(np.zeros(1))
             else:
                 cells = cell_map.cells(self._records(cell_map, people))
-                tallies.append(simulated(one, cells, self._source))
+                tallies.append(self._source.reports(cells, noise.epsilon, randomiser=one))
         return answer_of(query, noise, randomisers, tallies, asked)
 
     def _records(self, cell_map: CellMap, people: NDArray[np.intp]) -> Chunk:

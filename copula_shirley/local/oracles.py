@@ -52,6 +52,14 @@ class Coins:
         """The people in the order in which they are asked."""
         return (np.random.default_rng() if self._rng is None else self._rng).permutation(n)
 
+    def reports(
+        self, cells: NDArray[np.integer[Any]], epsilon: float, *, randomiser: Randomiser
+    ) -> Integers:
+        """The tally of what people in these cells say, each with this epsilon at the most."""
+        if randomiser.epsilon > epsilon:
+            raise ReportError(f"epsilon ({epsilon:g}) must be at least {randomiser.epsilon:g}")
+        return simulated(randomiser, cells, self)
+
     def words(self, n: int) -> NDArray[np.uint32]:
         """Whole numbers below 2^32."""
         if self._rng is None:

@@ -55,7 +55,7 @@ class Request:
     """One draw of noise: on what, how much, and the answer. The true values are private."""
 
     source: Any
-    #: "laplace", "gaussian", "choose" or "discover".
+    #: "laplace", "gaussian", "choose", "discover", or people's own "reports".
     kind: str
     shape: Any
     scale: float
@@ -109,7 +109,7 @@ class Recorder(NoiseSource):
     """A source whose draws are recorded, each after the charges made before it."""
 
     def __init__(self, source: NoiseSource, recording: Recording, ledger: Ledger) -> None:
-        self.source = source
+        self.source: Any = source
         self.recording = recording
         self.ledger = ledger
         self.bit_generator = source.bit_generator
@@ -132,7 +132,15 @@ class Recorder(NoiseSource):
         found = self._told("discover", tallies, scale, least, gaussian=gaussian)
         return found
 
-    def _told(self, kind: str, true: Any, scale: float, *least: int, **named: bool) -> Any:
+    def order(self, n: int) -> NDArray[np.intp]:
+        """The order in which people are asked, which no record decides."""
+        return np.asarray(self.source.order(n))
+
+    def reports(self, cells: Integers, epsilon: float, *, randomiser: Any) -> Integers:
+        """What people in these cells say of them, added up; each report costs epsilon."""
+        return np.asarray(self._told("reports", cells, epsilon, randomiser=randomiser))
+
+    def _told(self, kind: str, true: Any, scale: float, *least: int, **named: Any) -> Any:
         self.recording.read(self.ledger)
         # drawn in a replay, too: streams go on alike
         drawn = getattr(self.source, kind)(true, scale, *least, **named)

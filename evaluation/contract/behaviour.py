@@ -118,7 +118,8 @@ def fresh_randomness(subject: Subject) -> None:
 
 def _noise(record: Recording) -> Any:
     noises = [
-        np.ravel(request.answer - request.true)
+        # what people report adds up to tallies of reports, not of their cells
+        np.ravel(request.answer - (0 if request.kind == "reports" else request.true))
         for request in record.requests
         if isinstance(request.true, np.ndarray) and isinstance(request.answer, np.ndarray)
     ]

@@ -3,6 +3,7 @@
 First principles, and not the ledger's arithmetic. With d the difference of what the noise protects:
 Laplace noise costs epsilon = |d|_1 / scale. A choice whose chances grow as exp(score / scale)
 costs the largest change of the logarithm of a chance. Gaussian noise has mu = |d|_2 / scale.
+Reports of people cost their epsilon if the cell of one of them differs.
 In zCDP they are worth rho = epsilon^2 / 2, w^2 / 8 with w the width of the interval in which the
 changes lie, and mu^2 / 2; in a ledger of GDP mu is that of noise on whole numbers, a little more
 (``copula_shirley.privacy.gdp``). Against a pair (epsilon, delta) the Gaussian parts are tested
@@ -118,6 +119,8 @@ def _losses(here: Request, there: Request) -> Any:
 def _epsilon(here: Request, there: Request) -> float:
     if here.kind == "choose":
         return float(np.abs(_losses(here, there)).max())
+    if here.kind == "reports":  # each person's costs its epsilon if her cell differs
+        return here.scale * float(np.any(here.true != there.true))
     return float(np.abs(_difference(here, there)).sum()) / here.scale
 
 

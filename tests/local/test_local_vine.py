@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from tables import PEOPLE, people
 
 from copula_shirley import Column, Ledger, PrivateVine, Schema, load
 from copula_shirley.errors import ArtefactError, BudgetError, SchemaError, SettingError
@@ -190,14 +192,23 @@ def test_a_plan_says_how_many_people_it_takes() -> None:
 
 
 def test_the_contract_is_kept() -> None:
-    people = ("person", "no row in the file", "no row in the model")
-    noise = ("fresh randomness", "sampling apart", "charged first", "seed stamped", "exact noise")
-    known = {
-        **dict.fromkeys(people, "people of several rows are refused"),
-        **dict.fromkeys(
-            (*noise, "replay", "reading", "cost"),
-            "the kit watches a curator's noise; here every person's channel is tested whole",
-        ),
-    }
-    report = check_generator(LocalVine, epsilon=4.0, known=known, raise_=False)
+    """Every rule, with the cost of neighbours by first principles, where a person is a row."""
+    report = check_generator(LocalVine, epsilon=4.0, raise_=False, table=people(120), schema=PEOPLE)
     assert not report.failures, report
+    skipped = {o.name: o.reason for o in report.outcomes if o.status != "passed"}
+    assert skipped == {"person": "the table given has no person column"}
+
+
+def test_the_contract_finds_reports_that_cost_more_than_was_charged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    charge = LocalCalibration.charge
+
+    def half(self: LocalCalibration, *given: Any) -> None:
+        whole, self.epsilon = self.epsilon, self.epsilon / 2
+        charge(self, *given)
+        self.epsilon = whole
+
+    monkeypatch.setattr(LocalCalibration, "charge", half)
+    report = check_generator(LocalVine, epsilon=4.0, raise_=False, table=people(120), schema=PEOPLE)
+    assert "cost" in {one.name for one in report.failures}
