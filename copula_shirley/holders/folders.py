@@ -42,8 +42,9 @@ ABOUT, KEYS, STATE = "about.json", "keys.json", "state" + ENDING
 IN, OUT = "in", "out"
 #: Bytes of a file that is no message.
 LARGEST = 2**25
-#: Digits of a fingerprint that people read to each other.
-DIGITS = 16
+#: Digits of a fingerprint that people read to each other. Whoever makes the agreement can look for
+#: two with the same digits, and show each of them to some: that takes 2^(2 DIGITS) tries.
+DIGITS = 40
 
 
 class _Keys(Struct, forbid_unknown_fields=True):

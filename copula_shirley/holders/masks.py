@@ -2,7 +2,9 @@
 
 Holder i sends S_i = x_i + sum_{j > i} R_ij - sum_{j < i} R_ij modulo 2^64 (Cai and Kou 2019, on
 whole numbers). R_ij is the key stream of ChaCha20 under a key that both holders derive by HKDF from
-their X25519 secret and a label; each R_ij is added once and taken away once. Any m - 1 of the
+their X25519 secret, both names and a label; each R_ij is added once and taken away once. (Without
+the names a holder who states the exchange key of another one as its own, which the same secret
+fits, would have the masks of a third with both cancel in that one's vector.) Any m - 1 of the
 vectors are uniform and independent as far as ChaCha20, HKDF-SHA256 and X25519 are what they are
 taken for; with t holders in league the vectors of the others are uniform but for their sum.
 
@@ -67,7 +69,8 @@ def masked(own: str, values: Integers, secrets: Mapping[str, bytes], label: byte
     """A holder's numbers under its masks with all others."""
     found: Vector = values.astype(np.int64).view(np.uint64).copy()
     for name, secret in secrets.items():
-        mask = stream(secret, label, len(found))
+        pair = " ".join(sorted((own, name))).encode() + b"\n"
+        mask = stream(secret, pair + label, len(found))
         change = np.add if own < name else np.subtract
         change(found, mask, out=found)  # modulo 2^64
     return found

@@ -34,8 +34,8 @@ STAGE = "shares of noise"
 #: Names of the arrays of a model file that hold masked vectors begin so.
 VECTOR = "masked_"
 
-Hexadecimal = Annotated[str, Meta(pattern=r"^[0-9a-f]{1,200}$")]
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9](-?[A-Za-z0-9]){0,39}$")]
+Hexadecimal = Annotated[str, Meta(pattern=r"^([0-9a-f]{2}){1,100}\Z")]
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9](-?[A-Za-z0-9]){0,39}\Z")]
 Spent = Annotated[float, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0, lt=MOST_HOLDERS)]
 

@@ -47,6 +47,7 @@ def test_a_model_by_files_that_are_carried(tmp_path: Path) -> None:
     shown = run("holder join clinic", folder=tmp_path)
     assert shown.code == 0 and digits in shown.said and "In league at most: 1" in shown.said
     assert not list((tmp_path / "clinic" / OUT).glob("signature*"))
+    assert len(digits.replace("-", "")) >= 40  # two agreements of one fingerprint take 2^80 tries
     wrong = run("holder join clinic --fingerprint 0000", folder=tmp_path)
     assert "--fingerprint ('0000') must be that of the agreement" in wrong.refusal()
     for name in NAMES:

@@ -72,6 +72,19 @@ def test_another_label_gives_noise_and_another_stream() -> None:
     assert (stream(secret, b"q1", 5) == shared_stream(shared["h1"]["h0"])).all()
 
 
+@pytest.mark.parametrize("clone", [0, 2])
+def test_whoever_states_the_key_of_another_does_not_unmask_a_third(clone: int) -> None:
+    """A bit of an X25519 key has no meaning, so two keys that differ can make one secret."""
+    others = [f"h{i}" for i in (0, 1, 2) if i != 1]
+    private, public = new_keys()[1], bytearray(new_keys()[1].public_key().public_bytes_raw())
+    shared = {name: secret_with(private, bytes(public), name) for name in others}
+    public[31] ^= 0x80
+    shared[f"h{clone}"] = secret_with(private, bytes(public), f"h{clone}")
+    assert len(set(shared.values())) == 1
+    numbers = np.arange(100)
+    assert not (masked("h1", numbers, shared, b"label").view(np.int64) == numbers).any()
+
+
 def test_the_key_of_a_stream_is_that_of_hkdf() -> None:
     one, other = (new_keys()[1] for _ in range(2))
     public = other.public_key()

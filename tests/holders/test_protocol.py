@@ -75,6 +75,15 @@ def one_key_under_two_names(s: Session) -> None:
     s.holders[0].join(s.offer(roster=s.members(1, sign=key)))
 
 
+def one_key_written_in_two_ways(s: Session) -> None:
+    key = s.agreement.roster[2].exchange
+    s.holders[0].join(s.offer(roster=s.members(1, exchange=f"{key}\n")))
+
+
+def half_a_byte_of_a_key(s: Session) -> None:
+    s.holders[0].join(s.offer(roster=s.members(1, exchange="abc")))
+
+
 def unsigned_agreement(s: Session) -> None:
     s.holders[0].join(s.signed("agreement", msgspec.to_builtins(s.agreement), key=new_keys()[0]))
 
@@ -250,6 +259,8 @@ FAULTS: dict[Fault, str] = {
     man_in_the_middle: "does not name holder 'h0' with its keys",
     known_secret: "exchange key of holder 'h1' is no X25519 key",
     one_key_under_two_names: "names and keys of the holders must differ",
+    one_key_written_in_two_ways: "agreement of 'coordinator' is not readable",
+    half_a_byte_of_a_key: "agreement of 'coordinator' is not readable",
     unsigned_agreement: "was not signed with the key of 'coordinator'",
     two_agreements: "has signed another agreement",
     question_before_joining: "must join first",
