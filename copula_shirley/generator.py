@@ -372,7 +372,7 @@ class Generator(Fitted):
             whole = given.given if isinstance(given, Admitted) else as_frame(given)
             schema = self._drafted(whole)
             self.check_settings(schema)
-        held = self._held(given, schema)
+        held = self._held(given, schema, report)
         try:
             return self._learnt(held, fit_rng, sampling, report)
         finally:
@@ -385,7 +385,7 @@ class Generator(Fitted):
         sampling: np.random.Generator,
         report: Progress,
     ) -> Self:
-        schema = held.schema
+        schema, report = held.schema, held.telling(report)
         if poor := self.outlook(schema, held.rows).words:
             warnings.warn(f"{' '.join(poor)} {ABOUT_ROWS}", PoorTableWarning, stacklevel=4)
         self._prepare(held, fit_rng)
@@ -411,18 +411,18 @@ class Generator(Fitted):
         report("done", 1.0)
         return self
 
-    def _held(self, given: Any, schema: Schema) -> Held:
+    def _held(self, given: Any, schema: Schema, report: Progress) -> Held:
         """A table that was validated for such a fit, or is now."""
         if isinstance(given, str | Path):
             given = held_table(given, schema, counts_pieces=self.counts_pieces)
         marked = self._journal is not None
         if not isinstance(given, Admitted | AdmittedPieces):
-            return self.admit(given, schema, marked=marked)
+            return self.admit(given, schema, marked=marked, progress=report)
         same = (given.schema, given.on_unknown) == (schema, self.on_unknown)
         known = not marked or isinstance(given, Admitted) or given.mark is not None
         if same and known:
             return given
-        return self.admit(given.given, schema, marked=marked)
+        return self.admit(given.given, schema, marked=marked, progress=report)
 
     def _learn_functions(self, held: Held, ledger: Ledger, rng: np.random.Generator) -> None:
         """Learn what columns follow from others, as rules of the schema leave it to a fit."""
@@ -440,12 +440,14 @@ class Generator(Fitted):
         *,
         show_values: bool = False,
         marked: bool = False,
+        progress: Progress | None = None,
     ) -> Admitted | AdmittedPieces:
         """The table on the declared part of its domain, or one error before anything is spent.
 
         ``fit`` takes it in place of the table. It is a copy: what becomes of the caller's table
         changes nothing. Pieces of a table are read once, and refused if they change later.
-        ``marked`` is for a fit with a journal, which must know the rows again.
+        ``marked`` is for a fit with a journal, which must know the rows again. ``progress`` is told
+        how many rows of pieces are checked.
         """
         bought, how, coordinates = self._to_buy(schema), self.on_unknown, self.coordinates(schema)
         names = tuple(name for name in schema.names if name not in bought)
@@ -461,9 +463,8 @@ class Generator(Fitted):
                 "read_table(path, schema) (--engine memory), or take 'private-vine'"
             )
         first = None if bought else Entered(coordinates)
-        return AdmittedPieces(
-            table, admission, first, () if bought else self._asked_first(coordinates)
-        )
+        asked = () if bought else self._asked_first(coordinates)
+        return AdmittedPieces(table, admission, first, asked, progress)
 
     def _state_domain(self, ledger: Ledger, schema: Schema) -> None:
         """Tell the ledger where the domain comes from, and record what was drafted from rows."""

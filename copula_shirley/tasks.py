@@ -37,6 +37,7 @@ from copula_shirley.rows.engines import check_whole, engine_notes, held_table, s
 from copula_shirley.rows.files import files_at, is_several
 from copula_shirley.rows.findings import SHOWN, Finding, findings
 from copula_shirley.rows.formats import check_format, file_of
+from copula_shirley.rows.pieces import Source
 from copula_shirley.rows.recognising import recognised
 from copula_shirley.rows.tables import check_extension, check_written, is_table, read_table, whole
 from copula_shirley.rows.text_files import line_numbers
@@ -520,8 +521,10 @@ def _fit_table(
         schema = Schema.draft(table, file=file)
         notes += draft_notes(table, schema)
     notes += _told(order, generator.notes(schema))
-    marked = {} if journal is None else {"marked": True}
-    admitted = generator.admit(table, schema, show_values=order.show_values, **marked)
+    more: dict[str, Any] = {} if journal is None else {"marked": True}
+    if isinstance(table, Source):
+        more["progress"] = told
+    admitted = generator.admit(table, schema, show_values=order.show_values, **more)
     notes += _told(order, engine_notes(table, order.engine))
     if check_size is not None:
         check_size(schema, admitted.before)

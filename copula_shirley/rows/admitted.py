@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +18,7 @@ from copula_shirley.rows.pieces import (
     Parts,
     PiecedRows,
     Source,
+    Told,
     chunks_of,
     once_each,
     rows_shown,
@@ -70,6 +71,10 @@ class Held(Protocol):
         """Columns as they enter a model, and others as they stand in the table: their dtypes."""
         ...
 
+    def telling(self, report: Callable[[str, float], None]) -> Callable[[str, float], None]:
+        """A progress bar that is told of passes and rows, too, where there are any."""
+        ...
+
     def close(self) -> None:
         """After a fit: remove what was kept of the rows beside the table itself."""
         ...
@@ -115,6 +120,9 @@ class Admitted:
         first = self.schema.without_left_out(self._table[:1])
         entered = coordinates.entered(first)
         return entered.assign(**{n: first[n] for n in self.schema.names if n not in entered})
+
+    def telling(self, report: Callable[[str, float], None]) -> Callable[[str, float], None]:
+        return report
 
     def close(self) -> None:
         """Nothing was kept."""
@@ -179,7 +187,9 @@ class AdmittedPieces:
         admission: Admission,
         view: View | None = None,
         cell_maps: Sequence[CellMap] = (),
+        report: Callable[[str, float], None] | None = None,
     ) -> None:
+        self._told = Told(report)
         self.given, self._source, self._admission = source, source, admission
         self.schema, self.on_unknown = admission.schema, admission.on_unknown
         self._scratch = Scratch() if source.may_keep else None
@@ -218,8 +228,10 @@ class AdmittedPieces:
 
     def _checked(self, work: Checking) -> Checked:
         found = Checked(counts=[np.zeros(one.shape, dtype=np.int64) for one in work.cell_maps])
+        self._told.begin()
         for _, one in once_each(self._source, work):
             found.add(one)
+            self._told.add(one.rows)
         self._admission.check(found)
         return found
 
@@ -231,7 +243,8 @@ class AdmittedPieces:
         return None if view is None or self._scratch is None else self._scratch.folder()
 
     def _rows(self, view: View, folder: Path | None) -> PiecedRows:
-        return PiecedRows(self._source, Through(self._admission, view), self.rows, folder)
+        through = Through(self._admission, view)
+        return PiecedRows(self._source, through, self.rows, folder, self._told)
 
     def seen(self, view: View, *, lasting: bool = False) -> PiecedRows:
         if self._seen is not None and view == self._first:
@@ -243,6 +256,10 @@ class AdmittedPieces:
         kinds = {column.name: column.domain for column in coordinates.schema}
         none = np.empty(0)
         return pd.DataFrame({n: k.from_numbers(none, k.private_storage) for n, k in kinds.items()})
+
+    def telling(self, report: Callable[[str, float], None]) -> Callable[[str, float], None]:
+        self._told.report = report
+        return self._told
 
     def close(self) -> None:
         self.given.close()

@@ -107,14 +107,48 @@ class Parts:
         self.workers.close()
 
 
+class Told:
+    """A progress bar that hears of passes and rows in whatever stage asks for them."""
+
+    def __init__(self, report: Callable[[str, float], None] | None = None) -> None:
+        self.report, self.passes = report, 0
+        self._stage, self._share, self._rows = "check", 0.0, 0
+
+    def __call__(self, stage: str, share: float) -> None:
+        self._stage, self._share = stage, share
+        self._say(stage)
+
+    def begin(self) -> None:
+        """A pass over the rows."""
+        self.passes, self._rows = self.passes + 1, 0
+
+    def add(self, rows: int, of: int | None = None) -> None:
+        """Rows of a piece that is done."""
+        self._rows += rows
+        whole = "" if of is None else f" of {of:,}"
+        self._say(f"{self._stage}, pass {self.passes}: {self._rows:,}{whole} rows")
+
+    def _say(self, text: str) -> None:
+        if self.report is not None:
+            self.report(text, self._share)
+
+
 class PiecedRows:
     """The rows of a source as a view shows them; see ``copula_shirley.rows.rows.Rows``.
 
     In a ``folder`` they are kept as numbers, so that later passes neither read nor check them.
     """
 
-    def __init__(self, source: Source, view: View, size: int, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        view: View,
+        size: int,
+        folder: Path | None = None,
+        told: Told | None = None,
+    ) -> None:
         self.source, self.view, self.folder, self._size = source, view, folder, size
+        self._told = told or Told()
         #: How often all pieces were read.
         self.passes = 0
         self._known: list[tuple[CellMap, Integers]] = []
@@ -150,21 +184,25 @@ class PiecedRows:
     def _counted(self, cell_maps: Sequence[CellMap]) -> list[Integers]:
         """Counts by one pass over all pieces."""
         self.passes += 1
+        self._told.begin()
         totals = [np.zeros(one.shape, dtype=np.int64) for one in cell_maps]
         work = Counting(self.view, self.folder, tuple(cell_maps))
         for _, found in once_each(self.source, work):
             for total, counts in zip(totals, found, strict=True):
                 np.add(total, counts, out=total)
+            self._told.add(int(found[0].sum()) if found else 0, len(self))
         if any(total.sum() != len(self) for total in totals):
             raise SchemaError("the rows have changed since they were checked; fit again")
         return totals
 
     def tally(self, label_maps: Sequence[LabelMap]) -> list[Tally]:
         self.passes += 1
+        self._told.begin()
         totals: list[Tally] = [Counter() for _ in label_maps]
         for _, found in once_each(self.source, Tallying(self.view, tuple(label_maps))):
             for total, tally in zip(totals, found, strict=True):
                 total.update(tally)
+            self._told.add(found[0].total() if found else 0, len(self))
         return totals
 
 

@@ -315,3 +315,15 @@ def test_tables_are_sums_of_finer_ones() -> None:
     assert AllRows().summing(whole)(counts).tolist() == [66]
     assert GroupMap((Axis("a", np.array([0, 1, 2, 3])),)).summing(whole) is None
     assert GroupMap((Axis("d", fine),)).summing(whole) is None
+
+
+def test_progress_tells_passes_and_rows(tmp_path: Path) -> None:
+    told: list[str] = []
+    folder = written(jobs(300), tmp_path / "parts", 3, ".csv")
+    vine().fit(folder, JOBS, progress=lambda stage, _: told.append(stage))
+    first = [f"check, pass 1: {rows} rows" for rows in (100, 200, 300)]
+    assert told[:4] == ["validate", *first] and told[-1] == "done"
+    second = [text for text in told if ", pass 2: " in text]
+    stage = second[0].partition(",")[0]
+    assert second == [f"{stage}, pass 2: {rows} of 300 rows" for rows in (100, 200, 300)]
+    assert stage in ("margins", "target", "tree 1")
