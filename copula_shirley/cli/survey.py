@@ -19,12 +19,12 @@ from copula_shirley.cli.options import (
     takes,
     unfitted,
 )
-from copula_shirley.cli.terminal import messages, plain
+from copula_shirley.cli.terminal import messages, note, plain
 from copula_shirley.errors import ReportError, SettingError
 from copula_shirley.files.atomic import atomic_path
 from copula_shirley.files.strict_yaml import load_yaml
 from copula_shirley.generator import Generator
-from copula_shirley.local.device import answer, read_question
+from copula_shirley.local.device import answer, read_question, unknown
 from copula_shirley.local.survey import Survey
 from copula_shirley.measure.queries import Query
 from copula_shirley.rows.tables import is_table
@@ -104,7 +104,8 @@ def report(
 ) -> None:
     """Perturb one answer about one's own record; nothing else leaves.
 
-    A device answers one question of a survey once: its ledger refuses a second one.
+    A device answers one question of a survey once: its ledger refuses a second one. A value that
+    the question does not know is replaced by chance, since a report that is lacking would tell.
     """
     if output is not None and output.exists():
         raise SettingError(f"output ({str(output)!r}) must not be there yet")
@@ -112,7 +113,10 @@ def report(
     if not isinstance(own, dict):
         raise ReportError(f"record ({str(record)!r}) must have values by column")
     values = {str(k): v.isoformat() if hasattr(v, "isoformat") else v for k, v in own.items()}
-    text = plain_json.dumps(answer(read_question(question), values, ledger, most_epsilon)) + "\n"
+    asked = read_question(question)
+    text = plain_json.dumps(answer(asked, values, ledger, most_epsilon)) + "\n"
+    for doubt in unknown(asked, values):
+        note(f"{doubt}; a report about this column says nothing of you, and was made all the same")
     if output is None:
         sys.stdout.write(text)
         return

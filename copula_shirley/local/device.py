@@ -8,6 +8,10 @@ The device keeps a ledger. It holds one report for each survey, is on the disk b
 leaves, and refuses a second question of the same survey. The same question gives the same report
 again, bit for bit, so that one that was lost can be sent once more at no further cost; its ``id``
 lets it be counted once.
+
+Whether a report leaves must not depend on the record: a question with the categories of some people
+only would else tell who is one of them. So a value that a question does not know is no error; the
+report is about a cell drawn by chance, and ``unknown`` tells its owner so.
 """
 
 from __future__ import annotations
@@ -39,18 +43,17 @@ def answer(
     Parameters
     ----------
     question : what a question file says, read as JSON
-    record : the person's value by column; None where it is missing
+    record : the person's value by column; None where it is missing. A value that the question does
+        not know counts as any other, drawn by chance (see ``unknown``)
     ledger : path of the device's ledger, made by the first report
     most_epsilon : what all reports of this device may cost together
 
     Raises
     ------
     ReportError
-        Nothing was drawn and nothing leaves.
+        Nothing was drawn and nothing leaves; whatever the record says.
     """
     tables, axes = checked(question)
-    # all of the record, before a table is drawn: which one it is must not depend on what fits
-    groups = [_group_of(axis, record) for axis in axes]
     survey, digest = question["survey"], digest_of(question)
     with held(ledger, LEDGER, {"surveys": {}}) as known:
         own = known["surveys"].get(survey)
@@ -71,7 +74,7 @@ def answer(
             )
         cell = 0
         for i in tables[place]["axes"]:
-            cell = cell * (max(axes[i]["groups"]) + 1) + groups[i]
+            cell = cell * (max(axes[i]["groups"]) + 1) + _known_group(axes[i], record)
         report = {
             "format": REPORT,
             "survey": survey,
@@ -84,6 +87,17 @@ def answer(
         known["surveys"][survey] = entry
         save(ledger, known)
     return report
+
+
+def unknown(question: Any, record: Mapping[str, Any]) -> list[str]:
+    """For the person's eyes only: which of her values the question does not know, and why."""
+    found = []
+    for axis in checked(question)[1]:
+        try:
+            _group_of(axis, record)
+        except ReportError as error:
+            found.append(str(error))
+    return sorted(set(found))
 
 
 def digest_of(question: Any) -> str:
@@ -150,6 +164,14 @@ def _check_axis(axis: Any) -> None:
         raise ReportError(f"column {axis['column']!r} must have a group for each of its cells")
 
 
+def _known_group(axis: Mapping[str, Any], record: Mapping[str, Any]) -> int:
+    """The group of a record's value; that of a random cell where the question does not know it."""
+    try:
+        return _group_of(axis, record)
+    except ReportError:
+        return int(secrets.choice(axis["groups"]))
+
+
 def _group_of(axis: Mapping[str, Any], record: Mapping[str, Any]) -> int:
     """The group of a record's value. Errors name the column and never the value."""
     name = axis["column"]
@@ -183,11 +205,12 @@ def _point(axis: Mapping[str, Any], value: Any) -> float:
             moment = datetime.fromisoformat(value)
             aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             value = aware.timestamp()
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number) or isinstance(value, str | bool):
+        number = math.nan if isinstance(value, str | bool) else float(value)
+        if "since" in axis:
+            return float(math.floor((number - axis["since"]) / axis["seconds"] + 1e-9))
+        point = float(round(number / axis["step"])) if axis.get("step") else number
+    except (ArithmeticError, KeyError, TypeError, ValueError):  # of the question's numbers, too
+        point = math.nan
+    if not math.isfinite(point):
         raise ReportError(f"column {axis['column']!r}: the value must be a number or a date")
-    if "since" in axis:
-        return float(math.floor((number - axis["since"]) / axis["seconds"] + 1e-9))
-    return float(round(number / axis["step"])) if axis.get("step") else number
+    return point

@@ -107,13 +107,26 @@ def test_a_device_answers_once(tmp_path: Path) -> None:
     assert len(json.loads(ledger.read_text())["surveys"]) == 2
 
 
-def test_which_table_it_is_does_not_depend_on_what_fits(tmp_path: Path) -> None:
+def test_whether_a_report_leaves_does_not_depend_on_the_record(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A question that knows the values of some people only would else tell who they are."""
+    without_disk(monkeypatch)
     other = {"column": "rich", "categories": [False, True], "groups": [0, 1], "missing": False}
-    both = [{"axes": [i], "randomiser": QUESTION["tables"][0]["randomiser"]} for i in (0, 1)]
-    asked = {**QUESTION, "tables": both, "axes": [*QUESTION["axes"], other]}
-    for _ in range(9):  # a device that tried again until it drew the other table would tell
-        with pytest.raises(ReportError, match="column 'rich'"):
-            device.answer(asked, {"sick": True, "rich": "?"}, tmp_path / "ledger", 1.0)
+    tiny = {"column": "age", "low": [0.0, 1.0], "step": 5e-324, "groups": [0, 1], "missing": False}
+    one = QUESTION["tables"][0]["randomiser"]
+    tables = [{"axes": [i], "randomiser": one} for i in range(3)]
+    asked = {**QUESTION, "tables": tables, "axes": [*QUESTION["axes"], other, tiny]}
+    records: list[dict[str, Any]] = [
+        {"sick": True, "rich": "?", "age": 7},
+        {"sick": None, "rich": True, "age": None},
+        {"rich": [1], "age": "seven"},
+        {},
+    ]
+    for record in records:
+        said = [device.answer(asked, record, tmp_path / "x", 1.0) for _ in range(60)]
+        assert {report["table"] for report in said} == {0, 1, 2}
+        assert {report["said"] for report in said} == {0, 1}
 
 
 def test_the_ledger_is_on_the_disk_before_the_report(
@@ -174,7 +187,7 @@ def test_questions_that_cheat_or_are_broken_are_refused(
     assert not ledger.exists()
 
 
-def test_errors_name_the_column_and_never_the_value(tmp_path: Path) -> None:
+def test_errors_name_the_column_and_never_the_value() -> None:
     number = {"column": "age", "low": [0.0, 5.0], "step": 1.0, "groups": [0, 1], "missing": False}
     for record, axis, words in (
         ({}, AXIS, "record must have the column 'sick'"),
@@ -184,8 +197,10 @@ def test_errors_name_the_column_and_never_the_value(tmp_path: Path) -> None:
         ({"age": None}, number, "column 'age': a value is missing"),
     ):
         with pytest.raises(ReportError, match=words) as caught:
-            device.answer({**QUESTION, "axes": [axis]}, record, tmp_path / "ledger", 9.0)
+            device._group_of(axis, record)
         assert "secret" not in str(caught.value)
+        told = device.unknown({**QUESTION, "axes": [axis]}, record)
+        assert told == [str(caught.value)]
 
 
 def test_it_runs_in_a_bare_interpreter(tmp_path: Path) -> None:
