@@ -1,13 +1,17 @@
-"""What a fit costs as rows grow, part by part.
+"""What scale costs, part by part: rows, columns, cells, files, samples.
 
-Run it with ``python -m copula_shirley.experiments.benchmarks.scale files|dask|spark
-[--rows 1e6,1e7,1e8] [--folder /tmp]``. Seconds are of the processor, one thread, each fit in a
-process of its own; ratios are of one run. It ends with 1 if a bar is missed.
+Run it with ``python -m copula_shirley.experiments.benchmarks.scale PART...``. Seconds are of the
+processor, one thread, each fit in a process of its own; ratios are of one run. It ends with 1 if a
+bar is missed. Parts:
 
-``files``: Adult drawn again, 14 columns, its numbers moved by up to 2, in Parquet parts of 1e6 rows
-that are made for the run and removed. A fit from files is compared with a bare pass: a count of all
-tables of that fit by ``numpy.bincount``, of groups that lie in memory already, in chunks of 32,768.
+``files [--rows 1e6,1e7,1e8] [--folder /tmp]``: Adult drawn again, 14 columns, its numbers moved by
+up to 2, in Parquet parts of 1e6 rows that are made for the run and removed. A fit from files is
+compared with a bare pass: a count of all tables of that fit by ``numpy.bincount``, of groups that
+lie in memory already, in chunks of 32,768.
 ``dask`` and ``spark``: see ``copula_shirley.experiments.benchmarks.scale_clusters``.
+``sampling --against ../old`` (fits and samples of this and of older checkouts), ``counting``,
+``conditions``, ``wide``, ``cells``, ``text``: see
+``copula_shirley.experiments.benchmarks.scale_memory``.
 """
 
 from __future__ import annotations
@@ -32,7 +36,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from copula_shirley import PrivateVine
-from copula_shirley.experiments.benchmarks import scale_clusters
+from copula_shirley.experiments.benchmarks import scale_clusters, scale_memory
+from copula_shirley.experiments.benchmarks.wide import cost, numbers
 from copula_shirley.experiments.datasets import Dataset, load_dataset
 from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.rows.memory import MemoryRows
@@ -139,21 +144,40 @@ def files(sizes: list[int], place: Path) -> bool:
     return good and lines[-1].get("growth", 0.0) < GROWTH
 
 
-PARTS: dict[str, Callable[[list[int], Path], bool]] = {
-    "files": files,
-    "dask": partial(scale_clusters.dask, made),
-    "spark": partial(scale_clusters.spark, made),
+def by_rows(
+    work: Callable[[list[int], Path], bool],
+) -> Callable[[argparse.Namespace], bool]:
+    """A part that is told numbers of rows and a folder."""
+    return lambda asked: work([int(float(n)) for n in asked.rows.split(",")], asked.folder)
+
+
+#: What is measured, by name: each is told the options and says whether it keeps its bars.
+PARTS: dict[str, Callable[[argparse.Namespace], bool]] = {
+    "files": by_rows(files),
+    "dask": by_rows(partial(scale_clusters.dask, made)),
+    "spark": by_rows(partial(scale_clusters.spark, made)),
+    "sampling": lambda asked: apart(scale_memory.sampling, adult_part, asked.against),
+    "counting": lambda _: apart(scale_memory.counting, adult_part),
+    "conditions": lambda _: apart(scale_memory.conditions, adult_part),
+    "wide": lambda asked: scale_memory.wide(partial(apart, cost), asked.columns, 20_000),
+    "cells": lambda _: apart(scale_memory.cells),
+    "text": lambda _: apart(scale_memory.text, adult_part),
 }
 
 
 def main() -> int:
+    """Measure parts, one after another."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("parts", nargs="+", choices=PARTS)
     parser.add_argument("--rows", default="1e6,1e7,1e8")
+    parser.add_argument("--columns", type=numbers, default=[100, 200, 400])
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
+    parser.add_argument(
+        "--against", type=Path, action="append", default=[], help="checkout of the old code"
+    )
     asked = parser.parse_args()
-    sizes = [int(float(text)) for text in asked.rows.split(",")]
-    return int(not PARTS[asked.part](sizes, asked.folder))
+    kept = [PARTS[name](asked) for name in asked.parts]
+    return int(not all(kept))
 
 
 if __name__ == "__main__":
