@@ -34,6 +34,7 @@ from copula_shirley.privacy.noise import Exactness, NoiseFacts
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.private_vine.model import FittedVine
 from copula_shirley.private_vine.plan import Plan
+from copula_shirley.private_vine.preview import Preview
 from copula_shirley.private_vine.stages import Problem
 from copula_shirley.rows.admitted import Held
 from copula_shirley.schema.schema import Schema
@@ -178,6 +179,9 @@ class LocalVine(PrivateVine):
     def plan(self, schema: Schema, n: int) -> Plan:
         """What n people will be asked, and what can come of it; no row is read."""
         return local_plan(self._counting(n), schema, n)
+
+    def preview(self, schema: Schema, n: int) -> Preview:
+        return PrivateVine.preview(self._counting(n), schema, n)
 
     def worth_it(self, schema: Schema, people: int) -> bool:
         """Whether so many people tell enough of pairs of columns for a vine."""

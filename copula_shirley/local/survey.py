@@ -94,7 +94,7 @@ class Survey:
             raise SettingError(f"folder ({str(folder)!r}) must hold a survey ({FILE})") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise ArtefactError(f"{str(folder / FILE)!r} is damaged: {error}") from None
-        if state.format != FORMAT:
+        if state.format != FORMAT or len(state.counts) != len(state.told):
             raise ArtefactError(f"{str(folder / FILE)!r} must have format {FORMAT!r}")
         return cls(folder, state)
 
@@ -134,6 +134,9 @@ class Survey:
             return Answer([np.full(one.shape, noise.people) for one in query.cell_maps], 0.0)
         found = randomisers_of(query, noise.epsilon)
         tallies = [np.array(counts) for counts in self.state.counts[i]]
+        sizes = [one.outputs if one else 1 for one in found]
+        if [len(tally) for tally in tallies] != sizes or len(self.state.told[i]) != len(sizes):
+            raise ArtefactError(f"{FILE} is damaged: its counts are not those of {query.stage}")
         return answer_of(query, noise, found, tallies, self.state.told[i])
 
     @property

@@ -191,6 +191,13 @@ def test_a_plan_says_how_many_people_it_takes() -> None:
     assert "Worth it" in LocalVine(4.0).plan(SCHEMA, 1_000_000).notes[1]
 
 
+def test_a_preview_counts_with_the_people_that_are_asked_for() -> None:
+    few, many = (LocalVine(1.0, target="sick").preview(SCHEMA, n) for n in (1000, 10_000_000))
+    # made-up rows are spread evenly; noise of few people moves them
+    off = [np.abs(p.drawn["city"].value_counts(normalize=True) - 1 / 3).sum() for p in (few, many)]
+    assert off[0] > 0.1 > off[1]
+
+
 def test_the_contract_is_kept() -> None:
     """Every rule, with the cost of neighbours by first principles, where a person is a row."""
     report = check_generator(LocalVine, epsilon=4.0, raise_=False, table=people(120), schema=PEOPLE)

@@ -295,6 +295,24 @@ def test_reports_that_do_not_belong_are_refused(
     assert not (tmp_path / "t").exists()
 
 
+def test_a_damaged_survey_is_one_error(tmp_path: Path) -> None:
+    Survey.create(tmp_path / "s", SMALL, LocalVine(4.0), 1000)
+    path = tmp_path / "s" / "survey.json"
+    state = json.loads(path.read_text())
+    for change, words in (
+        ({"counts": [[[0]], [[1, 2]]], "told": [[0], [3]]}, "its counts are not those of margins"),
+        ({"counts": []}, "must have format"),
+        ({"format": "x"}, "must have format"),
+        ({"people": "many"}, "is damaged"),
+    ):
+        path.write_text(json.dumps({**state, **change}))
+        with pytest.raises(ShirleyError, match=words):
+            Survey.open(tmp_path / "s").next_query()
+    path.write_text("{")
+    with pytest.raises(ShirleyError, match="is damaged"):
+        Survey.open(tmp_path / "s")
+
+
 def test_the_commands(tmp_path: Path) -> None:
     (tmp_path / "schema.yaml").write_text(SMALL.to_yaml())
     done = run("survey new s schema.yaml --people 1000 --epsilon 2 --waves one", folder=tmp_path)
