@@ -122,7 +122,10 @@ class Message:
 
 def content_digest(said: Any, arrays: Mapping[str, np.ndarray]) -> bytes:
     """The hash of plain values, the order of mappings included, and of arrays."""
-    found = sha256(json.dumps(said, separators=(",", ":"), allow_nan=False).encode())
+    try:
+        found = sha256(json.dumps(said, separators=(",", ":"), allow_nan=False).encode())
+    except ValueError:
+        raise ArtefactError("a message has a number that is none: infinite, or not known") from None
     for name, array in sorted(arrays.items()):
         plain = np.ascontiguousarray(array)
         found.update(f"\n{name} {plain.dtype.str} {plain.shape}\n".encode())

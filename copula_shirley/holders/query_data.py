@@ -167,7 +167,8 @@ def _intervals_of(told: _Query, arrays: Arrays, coordinates: Coordinates) -> lis
     ends = zip(*(_parts(arrays[end], sizes, "f") for end in ("low", "high")), strict=True)
     found = []
     for one, (low, high) in zip(told.intervals, ends, strict=True):
-        if not len(low) or not np.all(np.isfinite(low)) or np.any(np.diff(low) < 0):
+        known = len(low) and np.all(np.isfinite([low, high]))
+        if not known or np.any(np.diff(low) < 0) or np.any(high < low):
             raise ValueError(f"intervals of {one.name!r} are not in their order")
         flags = np.zeros(len(low), dtype=bool)
         found.append(Intervals(coordinates.modelled[one.name], low, high, flags))

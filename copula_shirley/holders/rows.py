@@ -14,7 +14,7 @@ from copula_shirley.errors import SettingError
 from copula_shirley.generator import rows_of_functions
 from copula_shirley.measure.queries import Tables
 from copula_shirley.measure.trust import Agreement
-from copula_shirley.privacy.budget import Budget
+from copula_shirley.privacy.budget import Budget, check_epsilon
 from copula_shirley.privacy.noise import Integers
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.private_vine.stages import REVISION
@@ -43,6 +43,8 @@ def vine_of(agreement: Agreement) -> PrivateVine:
         vine = PrivateVine(**agreement.settings)
     except TypeError as error:
         raise SettingError(f"settings of the agreement: {error}") from None
+    if vine.epsilon is not None:
+        check_epsilon(vine.epsilon)
     if vine.epsilon is None or vine.random_state is not None or vine.domain != "declared":
         raise SettingError(
             "settings of the agreement must have an epsilon, no random_state, and domain 'declared'"

@@ -43,6 +43,10 @@ def larger_epsilon(s: Session) -> None:
     s.holders[0].join(s.offer(settings={**s.agreement.settings, "epsilon": 3.0}))
 
 
+def epsilon_in_words(s: Session) -> None:
+    s.holders[0].join(s.offer(settings={**s.agreement.settings, "epsilon": "one"}))
+
+
 def no_noise(s: Session) -> None:
     s.holders[0].join(s.offer(settings={**s.agreement.settings, "epsilon": None}))
 
@@ -151,6 +155,19 @@ def groups_out_of_range(s: Session) -> None:
     faulty(s, said, {**arrays, "groups": arrays["groups"] + 7})
 
 
+def interval_without_an_end(s: Session) -> None:
+    s.join()
+    said, arrays = to_data(margins())
+    said = {**said, "intervals": [{"name": "a", "cells": 5}]}
+    faulty(s, said, {**arrays, "low": np.arange(5.0), "high": np.full(5, np.nan)})
+
+
+def infinite_share(s: Session) -> None:
+    s.join()
+    said, _ = to_data(margins())
+    content_digest({**said, "share": np.inf}, {})
+
+
 def declared_cells_of_nothing(s: Session) -> None:
     s.join()
     said, arrays = to_data(margins())
@@ -252,6 +269,7 @@ def exact_scores(s: Session) -> None:
 FAULTS: dict[Fault, str] = {
     fewer_colluders: r"does not keep the terms .* colluding \(0\) must be at least 1",
     larger_epsilon: r"terms .* epsilon \(3\) must be at most 2",
+    epsilon_in_words: r"epsilon \('one'\) must be a positive number",
     no_noise: "must have an epsilon",
     other_neighbours: r"neighbours \(replace-one\) must be add-remove",
     other_schema: "schema must be that of this holder",
@@ -273,6 +291,8 @@ FAULTS: dict[Fault, str] = {
     old_attempt: "attempt 1, is older than the attempt 2",
     two_questions_in_one_attempt: "it answers each attempt once",
     groups_out_of_range: "groups of 'a' are not those of its cells",
+    interval_without_an_end: "intervals of 'a' are not in their order",
+    infinite_share: "a number that is none",
     declared_cells_of_nothing: "declared cells .* not those agreed on",
     too_many_cells: "must have at most 4,194,304",
     more_than_the_budget: "holder 'h0' has no budget left for question 1",
