@@ -109,18 +109,23 @@ def sampling(part: Callable[..., pd.DataFrame], against: Sequence[Path]) -> bool
         for checkout in (HERE, *against):
             model, out = f"{name}/model.shirley", f"{name}/out.parquet"
             fitting = float(processor(checkout, FITTING, *paths, model)[2])
-            options = ["sample", model, "-n", str(ROWS), "-o", out, "--accept-unproved", "-q"]
-            cost, memory, _ = processor(checkout, COMMAND, *options)
-            lines.append({"fit": fitting, "rows to Parquet": cost, "MB": memory})
+            options = ["sample", model, "-n", str(ROWS), "-o", out, "-q"]
+            lines.append({"fit": fitting})
+            try:
+                cost, memory, _ = processor(checkout, COMMAND, *options)
+            except SystemExit as error:  # of old ones the installed names of generators are others
+                print(f"no sample: {error}")
+                continue
+            lines[-1] |= {"rows to Parquet": cost, "MB": memory}
             print(checkout.name, {k: round(v, 2) for k, v in lines[-1].items()}, flush=True)
             if checkout == HERE:
                 both = processor(checkout, COMMAND, *options, "-j", "2")
                 print(f"with 2 processes: {both[0]:.2f} s of this and its processes")
             Path(model).unlink()
-            Path(out).unlink()
     for checkout, line in zip(against, lines[1:], strict=True):
         for what, bar in (("fit", FIT), ("rows to Parquet", SAMPLING)):
-            good &= said(f"{what}, of {checkout.name}", lines[0][what] / line[what], bar)
+            if what in line:
+                good &= said(f"{what}, of {checkout.name}", lines[0][what] / line[what], bar)
     return good
 
 
