@@ -93,6 +93,7 @@ def new_agreement(
     *,
     spare: float = 0.0,
     accept_unproved: bool = False,
+    rehearsal: bool = False,
 ) -> Agreement:
     """What all holders shall sign, of the settings and their key messages."""
     settings = {k: v for k, v in vine.get_params().items() if k != "random_state"}
@@ -110,6 +111,7 @@ def new_agreement(
         "roster": [msgspec.to_builtins(one) for one in sorted(roster, key=lambda one: one.name)],
         "colluding": colluding,
         "spare": spare,
+        "rehearsal": rehearsal,
     }
     try:
         agreement = msgspec.convert(said, Agreement)

@@ -206,13 +206,15 @@ def new_session(
     *,
     spare: float = 0.0,
     accept_unproved: bool = False,
+    rehearsal: bool = False,
 ) -> tuple[Agreement, Path]:
     """Make a coordinator's folder of the key files of all holders; the agreement to be signed."""
     messages = [Message.read(path) for path in keys]
     key, other = new_keys()
     agreement = new_agreement(
-        key, vine, schema, messages, colluding, spare=spare, accept_unproved=accept_unproved
-    )
+        key, vine, schema, messages, colluding, spare=spare, accept_unproved=accept_unproved,
+        rehearsal=rehearsal,
+    )  # fmt: skip
     _new_folder(folder)
     _write_keys(folder, key, other)
     session = Coordinator(key, agreement, lambda own: _keep(folder, own))

@@ -104,8 +104,9 @@ def simulate(
     key, _ = new_keys()
     keys = [holder.key_message() for holder in everybody]
     agreement = new_agreement(
-        key, vine, schema, keys, colluding, spare=spare, accept_unproved=accept_unproved
-    )
+        key, vine, schema, keys, colluding, spare=spare, accept_unproved=accept_unproved,
+        rehearsal=True,
+    )  # fmt: skip
     session = Coordinator(key, agreement, _forget)
     session.exchange = lambda message: replies(everybody, message)
     for reply in replies(everybody, session.agreement_message()):
@@ -207,12 +208,15 @@ def rehearse(
     sources = [vine.noise_source(rng) for rng in seeds]
     names = [f"holder-{i + 1}" for i in range(len(parts))]
     folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)  # it will have the rows of all parts
     for name, part in zip(names, parts, strict=True):
         part.to_parquet(folder / f"{name}.parquet")
     own = [folder / name for name in names]
     keys = [new_holder(where, where.name, folder / f"{where.name}.parquet", terms) for where in own]
     middle = folder / "coordinator"
-    agreement, offer = new_session(middle, vine, schema, keys, colluding, accept_unproved=True)
+    agreement, offer = new_session(
+        middle, vine, schema, keys, colluding, accept_unproved=True, rehearsal=True
+    )
     for where, source in zip(own, sources, strict=True):
         carry([offer], where)
         carry([join(where, fingerprint(agreement), source)], middle)

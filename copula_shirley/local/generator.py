@@ -26,6 +26,7 @@ from copula_shirley.local.waves import learn_in_waves
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import Queries, Query
 from copula_shirley.measure.transcript import Answer, Replay, Transcript
+from copula_shirley.measure.trust import REHEARSAL
 from copula_shirley.outlook import Outlook
 from copula_shirley.privacy.budget import Budget, NeighbourName
 from copula_shirley.privacy.card import TrustFacts
@@ -118,7 +119,8 @@ class LocalVine(PrivateVine):
             for name, distance in far.items()
             if distance
         ]
-        return TrustFacts("local", 0, 0, {}, 0.0, [*TRUST, *places])
+        played = [] if self._told else [REHEARSAL]
+        return TrustFacts("local", 0, 0, {}, 0.0, [*played, *TRUST, *places])
 
     def _noise(self, schema: Schema) -> LocalCalibration:
         return self.noise()

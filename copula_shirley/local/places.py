@@ -32,6 +32,8 @@ from copula_shirley.schema.domain import FloatArray
 
 #: Cells of a grid: time goes with the cube of their number.
 MOST_CELLS = 1024
+#: Above the error of a difference of two logarithms of chances, each of them at most 23.
+ROUNDING = 64 * SLACK
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +94,9 @@ class GeoChannel:
         worst = 0.0
         for x in range(len(self.distances)):
             other = np.arange(x)
-            apart = np.abs(logs[:, other] - logs[:, [x]]).max(axis=0, initial=0.0)
+            apart = np.abs(logs[:, other] - logs[:, [x]]).max(axis=0, initial=0.0) + ROUNDING
             worst = max(worst, float((apart / self.distances[x, other]).max(initial=0.0)))
-        return worst * (1 + 64 * SLACK)
+        return worst * (1 + SLACK)
 
     def draw(self, cell: int) -> int:
         """A report of somebody in this cell, by an exact coin of the operating system."""

@@ -31,6 +31,10 @@ MOST_HOLDERS = 1000
 #: The largest part of the budget that is kept for attempts that fail.
 MOST_SPARE = 0.9
 STAGE = "shares of noise"
+REHEARSAL = (
+    "A rehearsal: one process had all rows and played everybody, so whoever ran it has to be "
+    "trusted as a curator is. What follows would hold if all did their parts themselves."
+)
 #: Names of the arrays of a model file that hold masked vectors begin so.
 VECTOR = "masked_"
 
@@ -63,6 +67,8 @@ class Agreement(Struct, frozen=True, forbid_unknown_fields=True):
     colluding: Seat
     #: Part of the budget that is kept for attempts that fail after vectors have left.
     spare: Annotated[float, Meta(ge=0, le=MOST_SPARE)] = 0.0
+    #: Whether one process plays all of them.
+    rehearsal: bool = False
 
     def __post_init__(self) -> None:
         names = [member.name for member in self.roster]
@@ -128,7 +134,8 @@ class Holders(Struct, frozen=True, forbid_unknown_fields=True):
         """What a card says."""
         agreement = self.agreement
         roster = {member.name: member.sign for member in agreement.roster}
-        words = words_of(agreement.shares, ledger)
+        words = [REHEARSAL] if agreement.rehearsal else []
+        words += words_of(agreement.shares, ledger)
         return TrustFacts(self.model, len(roster), agreement.colluding, roster, LEAST_SHARE, words)
 
 

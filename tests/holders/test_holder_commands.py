@@ -69,7 +69,8 @@ def test_a_model_by_files_that_are_carried(tmp_path: Path) -> None:
     assert "All is answered" in said
     done = run("coordinate finish middle -o model.shirley", folder=tmp_path)
     assert done.code == 0, done.err
-    assert load(tmp_path / "model.shirley").card()["trust"]["holders"] == 2
+    trust = load(tmp_path / "model.shirley").card()["trust"]
+    assert trust["holders"] == 2 and trust["words"][0].startswith("2 holders answered")
     assert not verify_file(tmp_path / "model.shirley").faults
     assert (tmp_path / "model.shirley.card.html").exists()
     private = [*tmp_path.rglob("keys.json"), *(tmp_path / name for name in NAMES)]

@@ -52,6 +52,7 @@ def test_holders_and_a_curator_learn_the_same_but_for_noise(fitted: PrivateVine)
 def test_the_card_says_against_whom_it_protects(fitted: PrivateVine) -> None:
     trust = fitted.card()["trust"]
     assert (trust["model"], trust["holders"], trust["colluding"]) == ("holders", 3, 1)
+    assert trust["words"][0].startswith("A rehearsal: one process had all rows")
     assert any("coordinator, readers and up to 1 of them" in text for text in trust["words"])
     assert any(text.startswith("Epsilon if more holders collude") for text in trust["words"])
     assert "Against whom it holds" in fitted.card().to_html()

@@ -136,7 +136,9 @@ def test_the_vine_is_learnt(fitted: LocalVine) -> None:
 def test_card_file_and_verdict_go_together(fitted: LocalVine, tmp_path: Path) -> None:
     card = fitted.card()
     assert "epsilon 4, for every row" in card.words.headline
-    assert "Nobody has to be trusted" in card["trust"]["words"][0]
+    rehearsed, nobody, *_ = card["trust"]["words"]
+    assert rehearsed.startswith("A rehearsal: one process had all rows")
+    assert "Nobody has to be trusted" in nobody
     assert "when, and from where" in card.to_html() and "Holders" not in card.to_html()
     fitted.save(tmp_path / "model.shirley")
     again = load(tmp_path / "model.shirley")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -32,6 +33,14 @@ def test_both_promises_hold_for_every_report_and_pair_of_cells(per_km: float) ->
                 worst = max(worst, ratio)
                 assert math.log(ratio) <= promised * distances[a, b] + 1e-15
     assert 0.999 * math.exp(channel.epsilon) < worst <= math.exp(channel.epsilon)
+
+
+def test_logarithms_of_chances_that_nearly_agree_are_rounded_up() -> None:
+    distances = np.array([[0.0, 1.0], [1.0, 0.0]])
+    for k in range(1, 60):
+        chances = np.array([[2**31 + k, 2**31 - k], [2**31 - k, 2**31 + k]])
+        exact = (Decimal(2**31 + k) / Decimal(2**31 - k)).ln()
+        assert GeoChannel(chances, distances).epsilon_per_km >= exact
 
 
 def test_distances_are_kilometres() -> None:
