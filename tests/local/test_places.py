@@ -36,10 +36,10 @@ def test_both_promises_hold_for_every_report_and_pair_of_cells(per_km: float) ->
 
 
 def test_logarithms_of_chances_that_nearly_agree_are_rounded_up() -> None:
-    distances = np.array([[0.0, 1.0], [1.0, 0.0]])
+    less, distances = 3 * 2**29, np.array([[0.0, 1.0], [1.0, 0.0]])
     for k in range(1, 60):
-        chances = np.array([[2**31 + k, 2**31 - k], [2**31 - k, 2**31 + k]])
-        exact = (Decimal(2**31 + k) / Decimal(2**31 - k)).ln()
+        chances = np.array([[less + k, less - k], [less - k, less + k]])
+        exact = (Decimal(less + k) / Decimal(less - k)).ln()
         assert GeoChannel(chances, distances).epsilon_per_km >= exact
 
 
