@@ -88,6 +88,9 @@ def _faults(
 
 def _check_masked(agreement: Agreement, told: Round, vectors: np.ndarray, masks: bytes) -> None:
     """Refuse vectors that the holders did not sign for these masks."""
+    names = [member.name for member in agreement.roster]
+    if sorted(told.masked) != names or len(vectors) != len(names):
+        raise ShirleyError("an answer must have one signed vector of each holder")
     for member, vector in zip(agreement.roster, vectors, strict=True):
         body, signature = told.masked[member.name]
         said = Message(

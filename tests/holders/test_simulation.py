@@ -107,6 +107,14 @@ def unsigned(header: dict[str, Any], _: dict[str, np.ndarray]) -> None:
     del header["model"]["trust"]["signatures"]["holder-2"]
 
 
+def vector_left_out(_: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    arrays["masked_0"] = arrays["masked_0"][:-1]
+
+
+def nobody_signed_it(header: dict[str, Any], _: dict[str, np.ndarray]) -> None:
+    del header["model"]["trust"]["rounds"][0]["masked"]["holder-2"]
+
+
 def swapped_answers(header: dict[str, Any], _: dict[str, np.ndarray]) -> None:
     rounds = header["model"]["trust"]["rounds"]
     rounds[1]["ready"] = rounds[2]["ready"]
@@ -120,6 +128,8 @@ def swapped_answers(header: dict[str, Any], _: dict[str, np.ndarray]) -> None:
         (other_session, "signature of 'holder-1' was not signed"),
         (other_seed, "seed of the rows drawn"),
         (unsigned, "'holder-2' has not signed the agreement"),
+        (vector_left_out, "one signed vector of each holder"),
+        (nobody_signed_it, "one signed vector of each holder"),
         (swapped_answers, "signed another question"),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
