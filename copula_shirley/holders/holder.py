@@ -37,6 +37,7 @@ from copula_shirley.holders.masks import masked, secret_with
 from copula_shirley.holders.messages import (
     LAST,
     NONCE,
+    Known,
     Message,
     first_label,
     mask_label,
@@ -71,6 +72,7 @@ else:
 COORDINATOR = "coordinator"
 #: The name of the noise among what is kept.
 NOISE = "noise"
+_QUERIES = Known[Tables]()
 
 
 class Key(Struct, forbid_unknown_fields=True):
@@ -242,7 +244,9 @@ class Holder:
                     f"{told.attempt}: it answers each attempt once"
                 )
             return self._ready()
-        query = from_data(told.query, arrays, self.rows.coordinates)
+        known = self.rows.coordinates
+        # the label hashes agreement and question
+        query = _QUERIES.of(bytes.fromhex(label), lambda: from_data(told.query, arrays, known))
         noise = self._noise(query, state)
         self._ledger_after(query, told.number, 0.0)  # refused here it costs nothing
         new = structs.replace(
@@ -393,11 +397,7 @@ def check_signatures(agreement: Agreement, signatures: Mapping[str, str]) -> Non
     for member in agreement.roster:
         if member.name not in signatures:
             raise ArtefactError(f"holder {member.name!r} has not signed the agreement")
-        said = Message(
-            "signature", agreement.session, member.name, {"agreement": label},
-            signature=bytes.fromhex(signatures[member.name]),
-        )  # fmt: skip
-        said.check(member.sign, "signature", agreement.session, member.name)
+        check_signature_of(agreement.session, member, label, signatures[member.name])
 
 
 def check_ready(agreement: Agreement, told: Committed) -> dict[str, str]:
@@ -414,6 +414,16 @@ def check_ready(agreement: Agreement, told: Committed) -> dict[str, str]:
             raise ArtefactError(f"holder {member.name!r} is ready for another question")
         check_ready_of(agreement.session, member, ready, signature)
     return {name: ready.nonce for name, (ready, _) in told.ready.items()}
+
+
+@lru_cache(MOST_HOLDERS)
+def check_signature_of(session: str, member: Member, label: str, signature: str) -> None:
+    """Refuse a signature of the agreement that a holder did not make."""
+    said = Message(
+        "signature", session, member.name, {"agreement": label},
+        signature=bytes.fromhex(signature),
+    )  # fmt: skip
+    said.check(member.sign, "signature", session, member.name)
 
 
 @lru_cache(MOST_HOLDERS)

@@ -10,12 +10,12 @@ asked and told the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -95,7 +95,17 @@ class Message:
         return arrays, content_digest(self.body.get("query"), arrays)
 
     def told(self, kind: type[T]) -> T:
-        """The body as what it must be."""
+        """The body as what it must be; read once, however many holders of a process get it."""
+        found = self._told.get(kind)
+        if found is None:
+            found = self._told[kind] = self._converted(kind)
+        return cast(T, found)
+
+    @cached_property
+    def _told(self) -> dict[type[Any], Any]:
+        return {}
+
+    def _converted(self, kind: type[T]) -> T:
         try:
             return msgspec.convert(self.body, kind)
         except msgspec.ValidationError as error:
@@ -141,6 +151,22 @@ def signed_by(key: str, signature: bytes, content: bytes) -> bool:
     except (exceptions.InvalidSignature, ValueError):
         return False
     return True
+
+
+class Known(Generic[T]):
+    """What follows from public content, by its hash: the holders of one process find it once."""
+
+    def __init__(self, most: int = 8) -> None:
+        self._most, self._found = most, dict[bytes, T]()
+
+    def of(self, digest: bytes, make: Callable[[], T]) -> T:
+        if digest not in self._found:
+            made = make()
+            if len(self._found) >= self._most:
+                self._found.pop(next(iter(self._found)), None)
+            self._found[digest] = made
+            return made
+        return self._found[digest]
 
 
 # -- labels ----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from copula_shirley.errors import SettingError
 from copula_shirley.generator import rows_of_functions
+from copula_shirley.holders.messages import Known, first_label
 from copula_shirley.measure.queries import Tables
 from copula_shirley.measure.trust import Agreement
 from copula_shirley.privacy.budget import Budget, check_epsilon
@@ -73,9 +74,21 @@ def check_agreement(agreement: Agreement, terms: Terms) -> None:
     for fault, found in faults.items():
         if found:
             raise SettingError(f"the agreement does not keep the terms of this holder: its {fault}")
-    schema = Schema.from_dict(agreement.schema)
-    vine.check_settings(schema)
-    check_proved(vine, schema, accept=terms.accept_unproved)
+    check_proved(vine, coordinates_of(agreement).schema, accept=terms.accept_unproved)
+
+
+_COORDINATES = Known[Coordinates]()
+
+
+def coordinates_of(agreement: Agreement) -> Coordinates:
+    """Those of the schema that was agreed on; refused if the settings do not fit it."""
+
+    def checked() -> Coordinates:
+        vine, schema = vine_of(agreement), Schema.from_dict(agreement.schema)
+        vine.check_settings(schema)
+        return vine.coordinates(schema)
+
+    return _COORDINATES.of(first_label(agreement), checked)
 
 
 def check_proved(vine: PrivateVine, schema: Schema, *, accept: bool) -> None:
@@ -98,8 +111,8 @@ class HeldRows:
     @classmethod
     def of(cls, table: pd.DataFrame, agreement: Agreement) -> HeldRows:
         """The rows of a table that fits the schema of the agreement."""
-        vine, schema = vine_of(agreement), Schema.from_dict(agreement.schema)
-        held, known = vine.admit(table, schema, marked=True), vine.coordinates(schema)
+        known = coordinates_of(agreement)
+        held = vine_of(agreement).admit(table, known.schema, marked=True)
         rows = held.seen(Entered(known))
         return cls(known, rows, rows_of_functions(held, known), held.mark or 0)
 

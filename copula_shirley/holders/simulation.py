@@ -115,7 +115,7 @@ def simulate(
 
 
 def replies(everybody: Sequence[Holder], message: Message) -> Iterator[Message]:
-    """What all holders answer to a message, which each of them reads anew."""
+    """What all holders answer to a message, which each of them checks."""
     for holder in everybody:
         steps = {"agreement": holder.join, "query": holder.ready, "commit": holder.masked}
         yield steps[message.kind](message)
