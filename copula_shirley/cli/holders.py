@@ -119,6 +119,9 @@ def serve(
     config = uvicorn.Config(
         app, ssl_certfile=certificate, ssl_keyfile=key, ws="none", proxy_headers=False, **how
     )
+    config.load()
+    assert config.ssl is not None
+    config.ssl.minimum_version = ssl.TLSVersion.TLSv1_3
     uvicorn.Server(config).run(sockets=[bound])
 
 

@@ -269,8 +269,9 @@ def _reports(
 def _lines(files: Iterable[Path]) -> Iterator[tuple[Path, int, Any]]:
     """The reports of files, one a line."""
     for path in files:
-        with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = iter(lambda: file.readline(LONGEST_LINE + 1), "")
+            for number, line in enumerate(lines, start=1):
                 if not line.strip():
                     continue
                 try:

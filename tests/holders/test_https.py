@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -177,6 +179,11 @@ def test_what_a_service_refuses(town: Town) -> None:
         session._posted(unknown, b"")
     with pytest.raises(ShirleyError, match="refused; the holder knows why"):
         session._posted(hosts["h1"], b"no message")
+    old = ssl.create_default_context(cafile=str(town.certificate))
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    link = socket.create_connection(("127.0.0.1", hosts["h1"].port))
+    with link, pytest.raises(OSError, match="SSL"):
+        old.wrap_socket(link, server_hostname="127.0.0.1")
     # a question that was changed on the way, and one that differs from what the others get
     folders.advance(town.place / "middle")
     for name in NAMES:

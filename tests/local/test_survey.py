@@ -20,7 +20,7 @@ from copula_shirley.errors import ReportError, SchemaError, SettingError, Shirle
 from copula_shirley.local import device
 from copula_shirley.local.coins import Wave, described
 from copula_shirley.local.generator import LocalVine
-from copula_shirley.local.survey import Survey, _axis
+from copula_shirley.local.survey import LONGEST_LINE, Survey, _axis
 from copula_shirley.private_vine.cell_maps import Axis, GroupMap
 from copula_shirley.private_vine.intervals import Intervals
 from copula_shirley.rows.memory import MemoryRows
@@ -283,6 +283,10 @@ def test_reports_that_do_not_belong_are_refused(
     ):
         (tmp_path / "reports").write_text(json.dumps({**good, **change}))
         with pytest.raises(ShirleyError, match=words):
+            Survey.open(tmp_path / "s").close([tmp_path / "reports"])
+    for content in (b"\xff\xfe\n", b"[" * (LONGEST_LINE + 9)):
+        (tmp_path / "reports").write_bytes(content)
+        with pytest.raises(ReportError, match="line 1: must be a report of format"):
             Survey.open(tmp_path / "s").close([tmp_path / "reports"])
     assert (tmp_path / "s" / "survey.json").read_bytes() == before
     with pytest.raises(SettingError, match="wave 1 is open"):
