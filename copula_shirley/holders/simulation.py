@@ -13,6 +13,7 @@ import pandas as pd
 
 from copula_shirley.errors import ArtefactError, SettingError
 from copula_shirley.fitted import Progress, generator_of, silent
+from copula_shirley.generator import RESERVING
 from copula_shirley.holders.coordinator import Coordinator, new_agreement
 from copula_shirley.holders.folders import (
     IN,
@@ -176,13 +177,17 @@ class HeldVine(PrivateVine):
         own = PrivateVine(**{name: getattr(self, name) for name in names})
         if self.random_state is not None:
             own.random_state = fit_rng
-        if self.folder is None:
-            model = simulate(
-                parts, held.schema, own, colluding=self.colluding, accept_unproved=True,
-                progress=report,
-            )  # fmt: skip
-        else:
-            model = rehearse(self.folder, parts, held.schema, own, self.colluding, report)
+        reserving = RESERVING.set(None)  # this fit was counted; the one inside is part of it
+        try:
+            if self.folder is None:
+                model = simulate(
+                    parts, held.schema, own, colluding=self.colluding, accept_unproved=True,
+                    progress=report,
+                )  # fmt: skip
+            else:
+                model = rehearse(self.folder, parts, held.schema, own, self.colluding, report)
+        finally:
+            RESERVING.reset(reserving)
         self._forget()
         learnt = {name: value for name, value in vars(model).items() if name not in names}
         vars(self).update(learnt)

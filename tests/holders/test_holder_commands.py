@@ -150,8 +150,10 @@ def test_simulated_holders_on_the_command_line(tmp_path: Path, more: str) -> Non
     rows = np.arange(600) % 4
     pd.DataFrame({"a": rows, "b": rows}).to_csv(tmp_path / "data.csv", index=False)
     asked = f"simulate data.csv --schema schema.yaml {more} --epsilon 4 --save-model m.shirley"
-    done = run(f"{asked} -o rows.csv", folder=tmp_path)
+    assert run("releases new all.yaml --epsilon 9 --delta 1e-8", folder=tmp_path).code == 0
+    done = run(f"{asked} -o rows.csv --releases all.yaml", folder=tmp_path)
     assert done.code == 0, done.err
+    assert "settled" in run("releases show all.yaml", folder=tmp_path).out  # counted once
     shown = run("inspect m.shirley", folder=tmp_path)
     assert "holders answered with masked sums" in " ".join(shown.out.split())
     assert run("verify m.shirley", folder=tmp_path).code == 0
