@@ -31,16 +31,17 @@ class Suggestion:
 
 
 class Seen:
-    """The rows of a table as numbers of a schema."""
+    """The rows of a table that fit a schema, as its numbers."""
 
     def __init__(self, table: pd.DataFrame, schema: Schema) -> None:
         usable = (c for c in schema if not c.open and c.name in table and "`" not in c.name)
         self.columns = {column.name: column for column in usable}
-        self.values = {
-            name: column.domain.to_numbers(column.domain.clip(table[name]))
-            for name, column in self.columns.items()
-        }
-        self.size = len(table)
+        domains = {name: column.domain for name, column in self.columns.items()}
+        series = {name: domain.clip(table[name]) for name, domain in domains.items()}
+        unfit = [domain.outside(series[name]) for name, domain in domains.items()]
+        fits = ~np.any(unfit, axis=0) if unfit else np.ones(len(table), dtype=np.bool_)
+        self.values = {n: domain.to_numbers(series[n][fits]) for n, domain in domains.items()}
+        self.size = int(fits.sum())
         rng = np.random.default_rng(0)
         self.few = np.sort(rng.permutation(self.size)[:TRIED])
         #: The few rows in another order.

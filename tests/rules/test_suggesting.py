@@ -106,6 +106,17 @@ def test_one_row_against_it_is_enough(spoil: dict[str, Any], rule: str) -> None:
     assert rule not in words(table)
 
 
+def test_rows_that_do_not_fit_the_schema_are_left_aside() -> None:
+    rng = np.random.default_rng(4)
+    country = rng.choice([*MONEY], ROWS)
+    table = pd.DataFrame({"country": country, "currency": [MONEY[one] for one in country]})
+    schema = declared(table)
+    table.loc[:9, "country"] = " de"  # a review took it for a typing error
+    found, notes = suggested(table, schema)
+    assert [rule.names for rule in found.rules] == [("currency", "country")]
+    assert notes[0].endswith(f"in all {ROWS - 10} rows")
+
+
 def test_what_may_be_chance_is_not_suggested() -> None:
     rng = np.random.default_rng(0)
     n = 2000
