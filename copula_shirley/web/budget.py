@@ -71,7 +71,7 @@ def drafts_of(schema: Schema) -> list[tuple[str, str]]:
         f"what may stand in {some(columns)}": ("schema", columns),
         f"that {some(left)} {'is' if len(left) == 1 else 'are'} left out": ("schema", left),
         "how the file is written": ("schema", schema.file.provenance == "drafted"),
-        "how many rows a person has": ("people", schema.person_provenance == "drafted"),
+        "how many rows a person has": ("schema", schema.person_provenance == "drafted"),
         f"{rules} {'rule' if rules == 1 else 'rules'}": ("rules", rules),
     }
     return [(text, step) for text, (step, there) in found.items() if there]

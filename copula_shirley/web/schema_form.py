@@ -39,7 +39,7 @@ class Row:
     missing: bool = False
     provenance: str = "declared"
     source: str = ""
-    #: Why a column is left out, or what a person column is.
+    #: Why a column is left out.
     reason: str = ""
     error: str = ""
 
@@ -61,8 +61,7 @@ def rows_of(schema: Schema, names: Sequence[str]) -> list[Row]:
             left.name, left.replace, provenance=left.provenance, reason=left.reason or ""
         )
     if schema.person is not None:
-        each = f"says whose row it is: at most {schema.max_rows:,} rows each"
-        found.setdefault(schema.person, Row(schema.person, "person", reason=each))
+        found.setdefault(schema.person, Row(schema.person, "person"))
     order = {name: place for place, name in enumerate(names)}
     return sorted(found.values(), key=lambda row: order.get(row.name, len(order)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from copula_shirley.web.imports import imported
 from copula_shirley.web.schema_form import (
     LEFT_OUT,
     SOURCES,
+    Row,
     declared_rows,
     marked,
     rows_of,
@@ -107,9 +109,20 @@ def people(request: Request) -> Response:
     return shown(request, "people", **_about_people(work_of(request)))
 
 
-def _about_people(work: Work) -> dict[str, Any]:
+def _about_people(work: Work, typed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What the step shows: what was typed, or what is known."""
     kind = format_of(work.data)
-    return {"work": work, "step": "table", "labels": kind is not None and kind.codebook is not None}
+    known = {"person": work.person, "max_rows": work.max_rows if work.person else "", "how": ""}
+    labels = kind is not None and kind.codebook is not None
+    return {"work": work, "step": "table", "labels": labels, "typed": {**known, **(typed or {})}}
+
+
+def _most_rows(text: str, person: str) -> int:
+    """How many rows a person has at most, as it was typed."""
+    if not (text.isascii() and text.isdigit()):
+        rule = f"must be a whole number, 1 or more: how many rows each {person!r} has at most"
+        raise SettingError(f"rows of a person ({text!r}) {rule}")
+    return int(text)
 
 
 @takes_form
@@ -119,15 +132,15 @@ async def set_people(request: Request, form: FormData) -> Response:
         person, most = str(form.get("person", "")) or None, str(form.get("max_rows", "")).strip()
         if person is not None and person not in work.names:
             raise SettingError(f"person ({person!r}) must be a column of the table")
-        if person is not None and not (most.isascii() and most.isdigit()):
-            rule = f"must be a whole number, 1 or more: how many rows each {person!r} has at most"
+        if person is None and most not in ("", "1"):
+            rule = "need the column that names the person: choose it, or leave the number empty"
             raise SettingError(f"rows of a person ({most!r}) {rule}")
-        max_rows = int(most) if person is not None else 1
+        max_rows = 1 if person is None else _most_rows(most, person)
         found, notes = await in_thread(_begun, work, form, person)
         if person is not None or found.person is None or form.get("how") != "file":
             found = with_people(found, person, max_rows)
     except ShirleyError as error:
-        return refused(request, "people", error, **_about_people(work))
+        return refused(request, "people", error, **_about_people(work, form))
     files = form.get("how") == "file"
     work.schema, work.notes, work.imported = found, [] if files else notes, notes if files else []
     work.person, work.max_rows = found.person, found.max_rows
@@ -154,7 +167,7 @@ def _begun(work: Work, form: FormData, person: str | None) -> tuple[Schema, list
 
 def _about_schema(work: Work, **more: Any) -> dict[str, Any]:
     own = {"kinds": KINDS, "left_out": LEFT_OUT, "sources": SOURCES, "known_from": ""}
-    own["importing"] = False
+    own |= {"importing": False, "max_rows": work.max_rows}
     return {**own, "work": work, "step": "schema", **more}
 
 
@@ -176,16 +189,25 @@ async def save_schema(request: Request, form: FormData) -> Response:
     rows = typed_rows(form, count)
     try:
         rows = declared_rows(rows, which, known_from)
-        known = which in ("all", "file")
-        work.schema = await in_thread(
-            lambda: schema_from(rows, work.schema, file_known=known)  # type: ignore[arg-type]
-        )
+        work.schema = await in_thread(_saved, work.schema, rows, form, which)
+        work.max_rows = work.schema.max_rows
     except ShirleyError as error:
         about = _about_schema(work, rows=marked(rows, str(error)), known_from=known_from)
+        about["max_rows"] = form.get("max_rows", work.max_rows)
         return refused(request, "schema", error, **about)
     if which:
         return to(f"/t/{work.id}/schema" + (f"#c{which}" if which.isdigit() else ""))
     return to(f"/t/{work.id}/rules" if form.get("then") == "rules" else f"/t/{work.id}/schema")
+
+
+def _saved(schema: Schema, rows: list[Row], form: FormData, which: str) -> Schema:
+    """The schema with what was typed of columns, and of how many rows a person has."""
+    found = schema_from(rows, schema, file_known=which in ("all", "file"))
+    if found.person is None or "max_rows" not in form:
+        return found
+    most = _most_rows(str(form["max_rows"]).strip(), found.person)
+    same = most == found.max_rows and which != "all"
+    return found if same else with_people(found, found.person, most)
 
 
 @takes_form

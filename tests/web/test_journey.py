@@ -346,6 +346,23 @@ def test_a_check_says_what_the_schema_forbids(page: Page, table: Path, schema: S
     assert "does not exist" in page.post(f"{path}/rules", 422, then="check")
 
 
+def test_how_many_rows_a_person_has_is_never_lost(page: Page, table: Path) -> None:
+    page.post("/tables", path=str(table))
+    path, work = f"/t/{page.work().id}", page.work()
+    for most in ("", "five"):  # what was chosen stays, so that the next click does not drop people
+        shown = page.post(f"{path}/people", 422, how="names", person="job", max_rows=most)
+        assert '<option value="job" selected>' in shown and f'value="{most}"' in shown
+        assert re.search(r'value="names" id="names" checked', shown)
+    shown = page.post(f"{path}/people", 422, how="names", person="", max_rows="5")
+    assert "need the column that names the person" in shown and work.schema is None
+    page.post(f"{path}/people", how="names", person="job", max_rows="5")
+    kinds = typed(page, path) | {"kind.0": "integer"}
+    page.post(f"{path}/schema", **kinds | {"max_rows": "8"})  # the rest of the schema stays
+    assert (work.schema.max_rows, work.max_rows, work.schema["age"].kind) == (8, 8, "integer")
+    shown = page.post(f"{path}/schema", 422, **kinds | {"max_rows": "x"})
+    assert "rows of a person" in shown and work.schema.max_rows == 8
+
+
 def test_bounds_and_formats_are_typed(page: Page, tmp_path: Path) -> None:
     table = tmp_path / "days.csv"
     table.write_text("day;cost\n" + "01.02.2023;1,5\n2023-03-04;2,5\n" * 20)
