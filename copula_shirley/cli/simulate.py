@@ -39,7 +39,7 @@ def held(generator: Generator, holders: int, colluding: int, folder: Path | None
         **vine_of(generator, "--trust holders").get_params(),
         holders=holders,
         colluding=colluding,
-        folder=folder,
+        folder=None if folder is None else str(folder),
     )
 
 

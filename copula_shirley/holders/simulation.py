@@ -137,7 +137,7 @@ class HeldVine(PrivateVine):
     holders, colluding : int
         How many parts the rows are dealt into by chance, and how many of their holders may be in
         league.
-    folder : Path, optional
+    folder : str, optional
         A new folder in which all holders and the coordinator exchange files, as between machines.
 
     Examples
@@ -154,7 +154,7 @@ class HeldVine(PrivateVine):
 
     holders: int = 5
     colluding: int = 1
-    folder: Path | None = None
+    folder: str | None = None
 
     def _check_settings(self, schema: Schema) -> None:
         check_seats(self.holders, self.colluding)
@@ -185,7 +185,8 @@ class HeldVine(PrivateVine):
                     progress=report,
                 )  # fmt: skip
             else:
-                model = rehearse(self.folder, parts, held.schema, own, self.colluding, report)
+                place = Path(self.folder)
+                model = rehearse(place, parts, held.schema, own, self.colluding, report)
         finally:
             RESERVING.reset(reserving)
         self._forget()
