@@ -35,7 +35,7 @@ from copula_shirley.registry import make_generator
 from copula_shirley.rows.databases import Query
 from copula_shirley.rows.engines import check_whole, engine_notes, held_table, source_of
 from copula_shirley.rows.files import files_at, is_several
-from copula_shirley.rows.findings import SHOWN, Finding, findings
+from copula_shirley.rows.findings import SHOWN, Earlier, Finding, findings
 from copula_shirley.rows.formats import check_format, file_of
 from copula_shirley.rows.pieces import Source
 from copula_shirley.rows.recognising import recognised
@@ -196,19 +196,32 @@ def check(
     declared = Schema.read(schema) if isinstance(schema, Path) else schema
     if not isinstance(data, Path | Query):
         return findings(data, declared)
-    if isinstance(data, Path) and is_several(data):
-        return [
-            replace(found, where=f"{path.name}: {found.where}")
-            for path in files_at(data)
-            for found in check(path, declared, missing, sheet)
-        ]
+    if not isinstance(data, Path) or not is_several(data):
+        return _findings(data, declared, missing, sheet)
+    earlier = Earlier()
+    return [
+        replace(found, where=f"{path.name}: {found.where}")
+        for path in files_at(data)
+        for found in _findings(path, declared, missing, sheet, earlier)
+    ]
+
+
+def _findings(
+    data: Path | Query,
+    declared: Schema,
+    missing: Sequence[str],
+    sheet: str | None,
+    earlier: Earlier | None = None,
+) -> list[Finding]:
+    """What is wrong with one file, or with what a query gives."""
     lines = None
     if check_format(data).is_text and (file := file_of(data)) is not None:
         lines, odd = whole(file, lambda: line_numbers(file, declared.file))
         if odd:
             rule = "a row has another number of fields than the header"
             return [Finding("file", rule, len(odd), tuple(odd[:SHOWN]))]
-    return findings(read_table(data, declared, missing, sheet=sheet), declared, lines)
+    table = read_table(data, declared, missing, sheet=sheet)
+    return findings(table, declared, lines, earlier)
 
 
 def convert(

@@ -6,8 +6,8 @@ release. A fit refuses with less (``Schema.validate``, ``Coordinates.enforced``)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from copula_shirley.errors import SchemaError
 from copula_shirley.files.texts import shown
 from copula_shirley.rules.checks import checks_of
 from copula_shirley.rules.constants import constants_of
-from copula_shirley.schema.domain import FloatArray
+from copula_shirley.schema.domain import MISSING, FloatArray
+from copula_shirley.schema.people import names_of
 from copula_shirley.schema.schema import Schema, admitted
 from copula_shirley.schema.values import scalar
 
@@ -51,12 +52,25 @@ class Finding:
         return ", ".join(map(str, self.lines)) + more if self.lines else ""
 
 
+@dataclass
+class Earlier:
+    """People in the files that were looked at before: a person's rows may be in several."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    #: By column that is the same in all rows of a person: the first value that she has there.
+    firsts: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
 def findings(
-    table: pd.DataFrame, schema: Schema, lines: Sequence[int] | None = None
+    table: pd.DataFrame,
+    schema: Schema,
+    lines: Sequence[int] | None = None,
+    earlier: Earlier | None = None,
 ) -> list[Finding]:
     """Everything in a table that its schema forbids.
 
-    ``lines`` are the lines of a file on which the rows begin.
+    ``lines`` are the lines of a file on which the rows begin. For the files of one table, one
+    after the other, ``earlier`` is the same object.
     """
     table = admitted(table)
     places = np.arange(1, len(table) + 1) if lines is None else np.asarray(lines)
@@ -84,9 +98,8 @@ def findings(
             found.append(Finding(where, str(error)))
         except Exception as error:  # of pandas or Arrow
             found.append(Finding(where, f"its values cannot be read ({type(error).__name__})"))
-    found += _people(table, schema, told, numbers)
-    constants = constants_of(schema) if schema.person in numbers else []
-    for check in (*checks_of(schema), *constants):
+    found += _people(table, schema, told, (numbers, bad), earlier or Earlier())
+    for check in checks_of(schema):
         if set(check.columns) <= set(bad):
             unreadable = np.any([bad[name] for name in check.columns], axis=0)
             wrong = check.judged(numbers) & ~unreadable
@@ -110,22 +123,46 @@ def _columns(table: pd.DataFrame, schema: Schema) -> Iterator[Finding]:
 
 
 def _people(
-    table: pd.DataFrame, schema: Schema, told: Any, numbers: dict[str, FloatArray]
+    table: pd.DataFrame,
+    schema: Schema,
+    told: Any,
+    columns: tuple[Mapping[str, FloatArray], Mapping[str, Flags]],
+    earlier: Earlier,
 ) -> Iterator[Finding]:
-    """Rows beyond those that a person may have; whose each row is goes to the numbers."""
+    """Rows beyond those that a person may have, and values that differ from her first one.
+
+    ``columns`` has the numbers of columns, and which of them cannot be read.
+    """
     if schema.person is None or schema.person not in table:
         return
     where = f"person column {schema.person!r}"
     try:
-        people = pd.Series(schema.people(table))
-        numbers[schema.person] = people.to_numpy(dtype=float)
+        people, names = pd.factorize(np.array(names_of(table, schema.person), dtype=object))
     except SchemaError as error:
         yield Finding(where, str(error).partition(": ")[2])
         return
-    ranks = people.groupby(people).cumcount().to_numpy()
+    before = np.array([earlier.rows.get(name, 0) for name in names], dtype=int)
+    ranks = before[people] + pd.Series(people).groupby(people).cumcount().to_numpy()
+    earlier.rows.update(zip(names, (before + np.bincount(people)).tolist(), strict=True))
     if (ranks >= schema.max_rows).any():
         problem = f"a person has more rows than max_rows ({schema.max_rows})"
         yield told(where, problem, ranks >= schema.max_rows)
+    numbers, bad = columns
+    for check in constants_of(schema):
+        column = check.rule.column
+        if column not in numbers:
+            continue
+        known = earlier.firsts.setdefault(column, {})
+        # her first value so far stands before the rows, as if it were one more
+        first = [known.get(name, MISSING) for name in names]
+        values = {
+            column: np.concatenate([first, numbers[column]]),
+            schema.person: np.concatenate([np.arange(len(names)), people]),
+        }
+        known.update(zip(names, check.first(values)[: len(names)].tolist(), strict=True))
+        wrong = check.judged(values)[len(names) :] & ~bad[column]
+        if wrong.any():
+            yield told("rule", str(check.rule), wrong)
 
 
 def _values(series: pd.Series) -> tuple[str, ...]:

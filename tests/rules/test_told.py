@@ -71,6 +71,24 @@ def test_check_of_a_good_table_and_of_people(folder: Path) -> None:
     assert (finding.rows, finding.lines[0]) == (200, 3)
 
 
+def test_people_with_rows_in_several_files_are_looked_at_as_in_one(folder: Path) -> None:
+    sex = replace(STAYS["sex"], per="person")
+    columns = tuple(sex if c.name == "sex" else c for c in STAYS)
+    people = replace(STAYS, columns=columns, person="who", max_rows=2)
+    table = stays(40).assign(who=np.arange(40) // 3, sex="F", pregnant="no")
+    table.loc[[4, 20], "sex"] = "M"  # of person 1, and the only row of person 6 in the second file
+    (folder / "parts").mkdir()
+    for name, part in {"a": table[:20], "b": table[20:]}.items():
+        part.to_parquet(folder / "parts" / f"{name}.parquet", index=False)
+    whole = {f.problem: f.rows for f in check(table, people)}
+    found = check(folder / "parts", people)
+    # the third row of person 6 is the first one of the second file
+    limit = "a person has more rows than max_rows (2)"
+    assert [f.lines[0] for f in found if f.problem == limit] == [3, 1]
+    assert {p: sum(f.rows for f in found if f.problem == p) for p in whole} == whole
+    assert set(whole) == {limit, "sex is the same in all rows of a who"}
+
+
 def test_rows_of_another_width_are_shown_by_line(folder: Path) -> None:
     whole = stays().to_csv(index=False).splitlines(keepends=True)
     wide = whole[2].rstrip("\n") + ",1\n"
