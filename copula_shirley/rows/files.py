@@ -84,7 +84,7 @@ class FileSource(Parts):
         workers = Pool(workers) if isinstance(workers, int) else workers
         for path in sorted(paths):
             names, found = _pieces(path, schema, how)
-            if pieces and set(names) != set(all_names):
+            if all_names and set(names) != set(all_names):
                 raise SchemaError(
                     f"{str(path)!r} must have the same columns as {str(min(paths))!r}"
                 )
@@ -145,16 +145,18 @@ def is_several(place: str | Path) -> bool:
 
 
 def files_at(place: str | Path) -> list[Path]:
-    """The tables of a file, a folder or a pattern, by name; hidden files are passed over."""
+    """The tables of a file, a folder or a pattern, by name, each once; hidden ones are left out."""
     path = Path(place)
     if not is_several(path):
         found: Iterable[Path] = [path]
     elif path.is_dir():
-        inside = (p.relative_to(path).parts for p in path.rglob("*") if p.is_file())
+        # links to folders are not followed, nor are those to nothing: both are refused below
+        listed = (p for p in path.rglob("*") if p.is_symlink() or not p.is_dir())
+        inside = (p.relative_to(path).parts for p in listed)
         found = [path.joinpath(*parts) for parts in inside if not any(map(_hidden, parts))]
     else:
         found = [p for p in map(Path, glob.glob(str(path), recursive=True)) if p.is_file()]
-    paths = sorted(found)
+    paths = sorted({*found})  # two stars twice in a pattern give paths twice
     if not paths:
         raise SchemaError(f"{str(place)!r} holds no file")
     for one in paths:
@@ -164,7 +166,23 @@ def files_at(place: str | Path) -> list[Path]:
                 "Parquet file to be read in pieces; name the tables of a folder by a pattern, such "
                 "as 'folder/*.parquet'"
             )
+    _check_once(paths)
     return paths
+
+
+def _check_once(paths: Iterable[Path]) -> None:
+    """Refuse a file that has two names: each row would count twice, and noise is for once."""
+    known: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        if not path.exists():  # who opens it says so
+            continue
+        about = path.stat()
+        first = known.setdefault((about.st_dev, about.st_ino), path)
+        if first is not path:
+            raise SchemaError(
+                f"{str(path)!r} must be another file than {str(first)!r}, to which it is linked: "
+                "each row would count twice; remove one of the two, or name files by a pattern"
+            )
 
 
 def _hidden(name: str) -> bool:

@@ -310,7 +310,7 @@ class Schema:
     def people(self, table: pd.DataFrame) -> np.ndarray[Any, Any]:
         """A number for the person of each row, or for each row where no person is named.
 
-        Each name is looked at by itself: a text, or a whole number; 7, 7.0 and True are equal.
+        Each name is looked at by itself: a text, or a whole number; 7, 7.0, "7" and True are equal.
         """
         return np.arange(len(table)) if self.person is None else people_of(table, self.person)
 

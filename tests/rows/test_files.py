@@ -38,7 +38,7 @@ def private_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any) -
 
 def written(table: pd.DataFrame, folder: Path, count: int, ending: str) -> Path:
     """A table in so many files, whose names are in the order of its rows."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     cuts = np.linspace(0, len(table), count + 1).astype(int)
     for i, (start, stop) in enumerate(pairwise(cuts)):
         part, path = table.iloc[start:stop], folder / f"{i:03}{ending}"
@@ -180,6 +180,30 @@ def test_what_is_no_table_is_refused_and_hidden_files_are_not_read(tmp_path: Pat
         files.files_at(tmp_path / "*.parquet")
 
 
+def test_a_file_is_read_once_and_one_with_two_names_is_refused(tmp_path: Path) -> None:
+    """Noise is for a row that counts once: neither a pattern nor a link lets it count twice."""
+    folder = written(jobs(), tmp_path / "parts" / "in" / "side", 2, ".csv")
+    assert files.files_at(tmp_path / "**" / "**" / "*.csv") == sorted(folder.iterdir())
+    for link in (Path.symlink_to, Path.hardlink_to):
+        link(tmp_path / "parts" / "latest.csv", folder / "000.csv")
+        for place in (tmp_path / "parts", tmp_path / "parts" / "**" / "*.csv"):
+            with pytest.raises(SchemaError, match=r"latest.csv' must be another file than .*000"):
+                held_table(place, JOBS, "memory")
+        (tmp_path / "parts" / "latest.csv").unlink()
+
+
+def test_links_to_folders_and_to_nothing_are_not_left_out_silently(tmp_path: Path) -> None:
+    folder = written(jobs(), tmp_path / "parts", 2, ".csv")
+    link = folder / "more"
+    link.symlink_to(written(jobs(), tmp_path / "others", 1, ".csv"))
+    with pytest.raises(SchemaError, match=r"more' must be a text file"):
+        files.files_at(folder)
+    link.unlink()
+    (folder / "lost.csv").symlink_to(tmp_path / "nothing.csv")
+    with pytest.raises(SchemaError, match=r"lost.csv' does not exist"):
+        held_table(folder, JOBS)
+
+
 def test_engines_are_chosen_and_refused_in_words(tmp_path: Path, monkeypatch: Any) -> None:
     folder = written(jobs(), tmp_path / "parts", 2, ".csv")
     one = folder / "000.csv"
@@ -228,6 +252,20 @@ def test_people_are_whole_though_their_rows_are_apart(tmp_path: Path, ending: st
     model = vine(on_unknown="clip").fit(source, VISITS)
     assert transcript(model) == transcript(whole)
     assert model.sample(20, random_state=0).equals(whole.sample(20, random_state=0))
+
+
+@pytest.mark.parametrize("engine", ["memory", "files"])
+def test_a_person_is_one_though_files_store_her_number_in_other_ways(
+    tmp_path: Path, engine: str
+) -> None:
+    """Two people in five files, as 7, "7" and 7.0; of each at most three rows may be counted."""
+    table = pd.DataFrame({"who": [7, 7, 8], "age": [1, 2, 3], "sex": ["F", "F", "M"]})
+    for name, kind in (("a", int), ("b", str), ("c", float)):
+        table.astype({"who": kind}).to_parquet(tmp_path / f"{name}.parquet", index=False)
+        table.astype({"who": kind}).to_csv(tmp_path / f"{name}.csv", index=False)
+    admitted = vine(on_unknown="clip").admit(held_table(tmp_path, VISITS, engine), VISITS)
+    assert (admitted.before, admitted.rows) == (18, 6)
+    admitted.close()
 
 
 def test_people_of_a_measured_domain_are_refused(tmp_path: Path) -> None:
