@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import secrets
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -182,6 +183,8 @@ def _group_of(axis: Mapping[str, Any], record: Mapping[str, Any]) -> int:
         listed = axis["categories"]
         if value is None and axis.get("missing"):
             place = 0
+        elif axis.get("nearest"):
+            place = _nearest(axis, value) + bool(axis.get("missing"))
         elif value not in listed:
             raise ReportError(f"column {name!r}: the value must be one of its categories")
         else:
@@ -192,6 +195,26 @@ def _group_of(axis: Mapping[str, Any], record: Mapping[str, Any]) -> int:
         least = int(bool(axis.get("missing")) and value is not None)
         place = max(bisect_right(axis["low"], _point(axis, value)) - 1, least)
     return int(axis["groups"][place])
+
+
+def _nearest(axis: Mapping[str, Any], value: Any) -> int:
+    """The cell of a place, whose middle is the nearest; on an edge the one to the north or east."""
+
+    def degrees(said: Any) -> list[float]:
+        parts = re.split("[,; ]+", said.strip()) if isinstance(said, str) else said
+        latitude, longitude = map(float, parts)
+        return [latitude, longitude]
+
+    try:
+        own = degrees(value)
+        apart = [math.dist(own, degrees(one)) for one in axis["categories"]]
+    except (TypeError, ValueError, OverflowError):
+        apart = [math.nan]
+    if not all(map(math.isfinite, apart)):
+        raise ReportError(
+            f"column {axis['column']!r}: the value must be latitude and longitude in degrees"
+        )
+    return min(range(len(apart)), key=lambda i: (apart[i], -i))
 
 
 def _point(axis: Mapping[str, Any], value: Any) -> float:

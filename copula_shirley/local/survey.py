@@ -232,7 +232,8 @@ def _axis(axis: Axis, schema: Schema) -> dict[str, Any]:
     column, groups = schema[axis.name], [int(group) for group in axis.groups]
     about = {"column": axis.name, "groups": groups, "missing": column.missing}
     if axis.intervals is None:
-        return {**about, "categories": list(column.domain.categories)}
+        near = {"nearest": True} if column.domain.nearest_metres else {}  # the cells of a grid
+        return {**about, "categories": list(column.domain.categories), **near}
     found = {**about, "low": axis.intervals.low.tolist(), "step": column.domain.step_size}
     start, step = column.domain.amounts(np.array([0.0, 1.0]))
     if column.domain.quantity and not column.is_number:  # microseconds

@@ -91,6 +91,24 @@ def test_a_device_finds_the_cell_that_the_learner_means() -> None:
         assert found == wanted.tolist(), column.name
 
 
+def test_a_device_finds_the_cell_of_a_place() -> None:
+    home = Column(
+        "home", "place", minimum="48.8, 2.25", maximum="48.9, 2.45", resolution="4km", missing=True
+    )
+    told = json.loads(json.dumps(_axis(Axis("home", np.arange(home.size)), Schema((home,)))))
+    rng = np.random.default_rng(0)
+    points = rng.uniform([48.8, 2.25], [48.9, 2.45], (200, 2)).tolist()
+    texts = pd.Series([f"{a:.15f}, {b:.15f}" for a, b in points], dtype=object)
+    wanted = home.domain.to_numbers(texts) + 1
+    assert [device._group_of(told, {"home": text}) for text in texts] == wanted.tolist()
+    assert [device._group_of(told, {"home": point}) for point in points] == wanted.tolist()
+    assert device._group_of(told, {"home": None}) == 0
+    assert device._group_of(told, {"home": "50, 9"}) == home.size - 1  # beyond the box: its edge
+    for value in ("Paris", "1", 48.8, [1, 2, 3], "nan nan", True):
+        with pytest.raises(ReportError, match="'home': the value must be latitude and longitude"):
+            device._group_of(told, {"home": value})
+
+
 def test_a_device_answers_once(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
     first = device.answer(QUESTION, {"sick": True}, ledger, 2.0)
