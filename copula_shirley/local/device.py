@@ -67,7 +67,7 @@ def answer(
         place = secrets.randbelow(len(tables))  # whatever the record says
         randomiser = randomiser_of(tables[place]["randomiser"])
         spent = math.fsum(entry["epsilon"] for entry in known["surveys"].values())
-        if spent + randomiser.epsilon > most_epsilon:
+        if not spent + randomiser.epsilon <= most_epsilon:  # nor if that is no number
             raise ReportError(
                 f"most_epsilon ({most_epsilon:g}) must be at least "
                 f"{spent + randomiser.epsilon:g}: this report would cost {randomiser.epsilon:g}, "

@@ -22,7 +22,7 @@ LARGEST = 2**24
 @contextmanager
 def held(path: str | Path, form: str, empty: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The entries of a ledger, ``empty`` if there is none yet; nobody else reads it meanwhile."""
-    lock = Path(f"{path}.lock")
+    lock = Path(f"{os.path.realpath(path)}.lock")
     try:
         os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
@@ -56,7 +56,11 @@ def _read(path: Path, form: str, empty: dict[str, Any]) -> dict[str, Any]:
 
 
 def save(path: str | Path, entries: dict[str, Any]) -> None:
-    """Write the ledger beside itself and move it into place, on the disk before this returns."""
+    """Write the ledger beside itself and move it into place, on the disk before this returns.
+
+    A link is followed: replaced by a file, it would leave an older ledger where it led to.
+    """
+    path = os.path.realpath(path)
     beside = Path(f"{path}.new")
     with open(os.open(beside, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
         json.dump(entries, file)

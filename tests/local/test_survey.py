@@ -123,6 +123,19 @@ def test_a_device_answers_once(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match=r"most_epsilon \(2\) must be at least 3"):
         device.answer({**QUESTION, "survey": "athird1234"}, {"sick": True}, ledger, 2.0)
     assert len(json.loads(ledger.read_text())["surveys"]) == 2
+    with pytest.raises(ReportError, match=r"most_epsilon \(nan\) must be at least"):
+        device.answer({**QUESTION, "survey": "athird1234"}, {"sick": True}, ledger, float("nan"))
+
+
+def test_a_ledger_that_is_reached_by_a_link_is_the_same_ledger(tmp_path: Path) -> None:
+    ledger, link = tmp_path / "ledger.json", tmp_path / "link.json"
+    device.answer(QUESTION, {"sick": True}, ledger, 9.0)
+    link.symlink_to(ledger)
+    device.answer({**QUESTION, "survey": "another123"}, {"sick": True}, link, 9.0)
+    assert len(json.loads(ledger.read_text())["surveys"]) == 2
+    held = device.held(ledger, device.LEDGER, {"surveys": {}})
+    with held, pytest.raises(ReportError, match="in use"):
+        device.answer({**QUESTION, "survey": "athird1234"}, {"sick": True}, link, 9.0)
 
 
 def test_whether_a_report_leaves_does_not_depend_on_the_record(
