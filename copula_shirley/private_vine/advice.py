@@ -88,7 +88,7 @@ class Case:
         if errors:
             worst = max(errors, key=lambda name: errors[name])
             yield (
-                f"For the table: noise may move up to {_share(self.typical)} of the rows of a "
+                f"For the table: noise alone moves about {_share(self.typical)} of the rows of a "
                 f"typical column to other values, and {_share(errors[worst])} of {worst!r}."
             )
 

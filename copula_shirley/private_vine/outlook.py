@@ -175,7 +175,7 @@ class Expected:
         if noisy and not lost:
             share = min(self.errors[noisy[0]], 1)
             found.append(
-                f"Noise may move up to {share:.0%} of the rows of {some(noisy)} to wrong values. "
+                f"Noise may move about {share:.0%} of the rows of {some(noisy)} to wrong values. "
                 "Fewer columns or categories, more rows or a larger epsilon help."
             )
         rare = RARE * self.sigma(SHARES.first_tree, len(self.schema))

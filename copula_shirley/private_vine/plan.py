@@ -29,7 +29,6 @@ from copula_shirley.private_vine.intervals import HEAVY, Intervals
 from copula_shirley.private_vine.outlook import Expected
 from copula_shirley.rules.coordinates import LEAST_KEPT, Coordinates
 from copula_shirley.schema.domain import Grid
-from copula_shirley.schema.scales import notes_on_scales
 from copula_shirley.schema.schema import Schema, check_schema
 
 if TYPE_CHECKING:
@@ -70,7 +69,9 @@ class Plan:
     seconds, megabytes : float
         Of the fit, roughly.
     errors : dict of str to float
-        Of each column whose domain is declared, the share of rows that noise may move elsewhere.
+        Of each column whose domain is declared, the share of rows that the noise of its counts is
+        expected to move elsewhere. It is no bound: smoothing often leaves less, few large values
+        and rules that leave out drawn rows leave more.
     pairs : dict of (str, str) to float
         The same of each pair of such columns, if a table of it is measured; which are is decided by
         the noisy answers, and what is known of the others follows from these.
@@ -188,12 +189,18 @@ def _rule_notes(coordinates: Coordinates, noise: Calibration) -> Iterator[str]:
     if not checks:
         return
     count = "1 rule is" if len(checks) == 1 else f"{len(checks)} rules are"
-    kept = f"{count} kept in every row by a change of coordinates"
+    kept = f"{count} kept in every row"
     apart = [repr(str(check.rule)) for check in checks if check not in coordinates.kept]
+    if len(apart) < len(checks):
+        kept += " by a change of coordinates"
     if not apart:
         yield f"{kept}."
     else:
-        yield f"{kept}, or by leaving out drawn rows that break them: {'; '.join(apart)}."
+        other = ", or" if len(apart) < len(checks) else ""
+        yield (
+            f"{kept}{other} by leaving out drawn rows that break {'; '.join(apart)}. Values that "
+            "such rows often have become rarer."
+        )
     yield from _scarce_notes(coordinates)
     for check in coordinates.learned:
         least = noise.sigma(check.rule.share, 1) * noise.largest(check.shape[-1])
@@ -220,7 +227,7 @@ def _scarce_notes(coordinates: Coordinates) -> Iterator[str]:
 
 
 def _wide_notes(stages: pd.DataFrame, coordinates: Coordinates, n: int) -> list[str]:
-    """Numeric columns whose tails noise will hide, and those that other models would count badly.
+    """Numeric columns whose tails noise will hide.
 
     Their first cells are octaves, from one power of two to the next. One that holds fewer rows than
     ``HEAVY`` standard deviations of the noise is not cut, and cannot be told from an empty one.
@@ -237,9 +244,7 @@ def _wide_notes(stages: pd.DataFrame, coordinates: Coordinates, n: int) -> list[
             "to the next, cannot be told from noise. A larger epsilon, fewer columns or "
             "more rows help."
         )
-    return notes + [
-        f"{text}." for text in notes_on_scales(coordinates.schema, "A histogram method")
-    ]
+    return notes
 
 
 def _people_notes(coordinates: Coordinates) -> list[str]:

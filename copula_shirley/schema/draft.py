@@ -150,7 +150,18 @@ def _check_storable(name: str, known: pd.Series) -> None:
 
 def draft_notes(table: pd.DataFrame, schema: Schema) -> list[str]:
     """What a curator should look at first in a drafted schema; no value is quoted."""
-    notes = [f"column {left.name!r} is left out: {left.reason}" for left in schema.left_out]
+    notes = [
+        f"column {left.name!r} is left out: {left.reason or 'as reviewed'}"
+        for left in schema.left_out
+    ]
+    notes += [
+        f"column {column.name!r}: no row has a value, so that nothing can be learnt: leave it out, "
+        "or describe what it may hold"
+        for column in schema
+        if column.provenance == "drafted"
+        and column.name in table
+        and absent(table[column.name]).all()
+    ]
     people = [] if schema.person else [n.name for n in schema.left_out if _repeats(table, n)]
     if people:
         notes.append(

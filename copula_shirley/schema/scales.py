@@ -29,7 +29,7 @@ def is_wide(column: Column) -> bool:
     return max(-low, high) >= WIDE * max(least, column.domain.step_size, 1.0)
 
 
-def notes_on_scales(columns: Iterable[Column], who: str = "this model") -> list[str]:
+def notes_on_scales(columns: Iterable[Column]) -> list[str]:
     """What to write where equal cells would hold most values in few of them, in one sentence."""
     wide = [column for column in columns if is_wide(column)]
     if not wide:
@@ -40,7 +40,7 @@ def notes_on_scales(columns: Iterable[Column], who: str = "this model") -> list[
     to = f"{end:,.0f}" if is_number(end) else str(end)
     names = ", ".join(repr(column.name) for column in wide)
     return [
-        f"{who} counts {names} in equal cells, and {low} to {to} is one of {wide[0].name!r}. Where "
-        "most values are small, as sums of money are, write scale: log into the schema, so that "
-        "cells begin at powers of two; scale: linear keeps equal cells"
+        f"this model counts {names} in equal cells, and {low} to {to} is one of {wide[0].name!r}. "
+        "Where most values are small, as sums of money are, write scale: log into the schema, so "
+        "that cells begin at powers of two; scale: linear keeps equal cells"
     ]

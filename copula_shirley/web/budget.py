@@ -19,6 +19,7 @@ from copula_shirley.schema.schema import Schema
 from copula_shirley.web.bars import bars_of, compared
 from copula_shirley.web.process import Settings
 from copula_shirley.web.views import in_thread, refused, shown, takes_form, to, typed_path, work_of
+from copula_shirley.web.words import ON_UNKNOWN
 from copula_shirley.web.work import Work
 
 #: Cap of a new ledger unless told otherwise, and the names under which forms send settings.
@@ -83,6 +84,7 @@ def _about_release(work: Work, settings: Settings) -> dict[str, Any]:
     about: dict[str, Any] = {"settings": settings, "step": "release", "work": work, "cap": CAP}
     about |= {"planned": None, "outlook": None, "pairs": [], "unproved": [], "trouble": ""}
     about |= {"ledger": None, "after": None, "over": False, "most_pairs": SHOWN_PAIRS}
+    about["on_unknown"] = ON_UNKNOWN
     about["query"] = query_of(settings)
     about["place"] = str(work.ledger or work.source.with_name(f"{work.stem}.releases.json"))
     try:
@@ -118,15 +120,16 @@ async def release(request: Request) -> Response:
 async def preview(request: Request) -> Response:
     """Made-up rows as a fit with these settings would draw them; no row of the table is read."""
     work = work_of(request)
+    settings = work.settings
     try:
-        settings = settings_of(request.query_params, work.settings)
+        settings = settings_of(request.query_params, settings)
         if work.schema is None or not settings.rows:
             raise SettingError("a preview needs a schema and about how many rows there are")
         found = await in_thread(settings.generator(work.schema).preview, work.schema, settings.rows)
         tables = (found.drawn, found.even)
         bars = await in_thread(lambda: compared(*(bars_of(t, found.schema) for t in tables)))
     except ShirleyError as error:
-        return await refused_release(request, work, error)
+        return await refused_release(request, work, error, settings)
     rows = found.drawn.head(SHOWN_ROWS)
     texts = rows.apply(lambda values: values.astype(str).where(values.notna(), ""))
     about: dict[str, Any] = {"work": work, "settings": settings, "step": "release"}
@@ -154,7 +157,9 @@ async def set_ledger(request: Request, form: FormData) -> Response:
     return to(f"/t/{work.id}/release")
 
 
-async def refused_release(request: Request, work: Work, error: Exception) -> Response:
+async def refused_release(
+    request: Request, work: Work, error: Exception, settings: Settings | None = None
+) -> Response:
     """The release step once more, with what was wrong."""
-    about = await in_thread(_about_release, work, work.settings)
+    about = await in_thread(_about_release, work, settings or work.settings)
     return refused(request, "release", error, **about)

@@ -14,6 +14,7 @@ from copula_shirley.schema.places import line_of
 from copula_shirley.schema.schema import Schema
 from copula_shirley.web.schema_form import changed_rules
 from copula_shirley.web.views import in_thread, refused, shown, takes_form, to, work_of
+from copula_shirley.web.words import ON_UNKNOWN
 from copula_shirley.web.work import Work
 
 
@@ -28,6 +29,7 @@ def _about_rules(work: Work, text: str | None = None) -> dict[str, Any]:
     """The rules one by one, and the whole schema, as it is or as it was typed."""
     assert work.schema is not None
     own = {"work": work, "step": "rules", "typed": text is not None, "adding": {}}
+    own["nearest"] = ON_UNKNOWN["clip"]
     shown_text = work.schema.to_yaml() if text is None else text
     return own | {"names": work.schema.names, "text_of_schema": shown_text}
 

@@ -12,6 +12,17 @@ from copula_shirley.schema.schema import Schema
 
 #: What a column may be on the page; made-up names are set in the YAML.
 LEFT_OUT = {"drop": "left out", "id": "left out, numbered anew"}
+#: How a file is written.
+FILE_WORDS = {
+    "separator": "values are parted by",
+    "encoding": "letters are written in",
+    "decimal": "decimals follow",
+    "thousands": "thousands are parted by",
+    "symbols": "beside numbers stand",
+    "missing": "no value is written as",
+    "sheet": "the sheet is",
+}
+#: How a column is known.
 SOURCES = {
     "declared": "documentation",
     "private": "kind known, rest measured",

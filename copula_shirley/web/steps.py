@@ -20,6 +20,7 @@ from copula_shirley.schema.column import KINDS
 from copula_shirley.schema.schema import Schema
 from copula_shirley.web.imports import imported
 from copula_shirley.web.schema_form import (
+    FILE_WORDS,
     LEFT_OUT,
     SOURCES,
     Row,
@@ -167,7 +168,7 @@ def _begun(work: Work, form: FormData, person: str | None) -> tuple[Schema, list
 
 def _about_schema(work: Work, **more: Any) -> dict[str, Any]:
     own = {"kinds": KINDS, "left_out": LEFT_OUT, "sources": SOURCES, "known_from": ""}
-    own |= {"importing": False, "max_rows": work.max_rows}
+    own |= {"file_words": FILE_WORDS, "importing": False, "max_rows": work.max_rows}
     return {**own, "work": work, "step": "schema", **more}
 
 

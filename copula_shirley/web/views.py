@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from copula_shirley.errors import SettingError
 from copula_shirley.web.guard import Session, same
 from copula_shirley.web.process import Run
+from copula_shirley.web.words import page_words
 from copula_shirley.web.work import Desk, Work
 
 HERE = Path(__file__).parent
@@ -31,13 +32,15 @@ Handler = Callable[[Request, FormData], Awaitable[Response]]
 
 @cache
 def environment() -> Environment:
-    return Environment(
+    found = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.filters["page_words"] = page_words
+    return found
 
 
 def shown(request: Request, template: str, code: int = 200, **more: Any) -> HTMLResponse:

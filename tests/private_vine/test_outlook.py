@@ -145,7 +145,7 @@ def test_independent_columns_are_told() -> None:
 def test_noisy_columns_and_drowned_categories_are_told() -> None:
     _, schema = made(10, 4)
     noisy, drowned = outlook_of(PrivateVine(0.3), schema, 1000).poor
-    assert "Noise may move up to 67% of the rows of 'ward3', 'age0', 'pay1'" in noisy
+    assert "Noise may move about 67% of the rows of 'ward3', 'age0', 'pay1'" in noisy
     assert "Most categories of 'ward3' will drown" in drowned
     assert {noisy, drowned} <= {*plan(schema, 1000, 0.3).notes}
 

@@ -22,6 +22,7 @@ from copula_shirley.privacy.card import domain_warnings
 from copula_shirley.publish.table_check import against_model
 from copula_shirley.publish.verify import Verdict
 from copula_shirley.rows.writing import write_table
+from copula_shirley.schema.draft import draft_notes
 from copula_shirley.schema.schema import LeftOut
 
 NAMES = sorted(set(generators()) - {"real"})
@@ -241,3 +242,13 @@ def test_a_list_as_long_as_the_table_is_warned_of() -> None:
     card = find_generator("dp-histogram")(1.0).fit(made, schema).card()
     assert card["domain_warnings"] == [text]
     assert "has 40 categories, more than a tenth" in card.to_html()
+
+
+def test_a_draft_says_of_which_columns_nothing_can_be_learnt() -> None:
+    made = pd.DataFrame({"age": [30, 41] * 200, "remark": [None] * 400})
+    schema = Schema.draft(made)
+    assert [note[:35] for note in draft_notes(made, schema)] == [
+        "column 'remark': no row has a value"
+    ]
+    gone = replace(schema, columns=schema.columns[:1], left_out=(LeftOut("remark"),))
+    assert draft_notes(made, gone) == ["column 'remark' is left out: as reviewed"]

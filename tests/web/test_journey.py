@@ -363,6 +363,42 @@ def test_how_many_rows_a_person_has_is_never_lost(page: Page, table: Path) -> No
     assert "rows of a person" in shown and work.schema.max_rows == 8
 
 
+def test_the_page_speaks_of_what_it_offers(page: Page, tmp_path: Path) -> None:
+    """No options of the command line, and what one has chosen stays where it was."""
+    table = stays(tmp_path / "stays.csv")
+    page.post("/tables", path=str(table))
+    path, work = f"/t/{page.work().id}", page.work()
+    told = page.post(f"{path}/people", how="draft", person="", max_rows="")
+    assert "choose it as the column that names the person" in told
+    told += page.post(f"{path}/people", how="draft", person="patient", max_rows="1")
+    page.post(f"{path}/schema", **typed(page, path), declare="all", known_from="handbook")
+    told += page.post(f"{path}/rules", then="check")
+    assert "a person has more rows than the stated most (1)" in html.unescape(told)
+    page.post(f"{path}/ledger", ledger=str(tmp_path / "ledger.json"))
+    run = page.run(path)
+    assert run.state == "failed"
+    failed = page.get(f"{path}/runs/1")
+    assert "“take the nearest that it allows” at the release" in html.unescape(failed)
+    told += failed + page.get(f"{path}/release?rows=300&epsilon=1")
+    assert "made no table" in told and "nothing was spent" in told
+    for word in ("--", "max_rows (", "on_unknown=", "histogram method"):
+        assert word not in re.sub(r"<[^>]*>", "", html.unescape(told)), word
+    assert work.schema.max_rows == 1
+
+
+def test_settings_stay_where_made_up_rows_cannot_be_drawn(
+    page: Page, table: Path, schema: Schema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = page.begun(table, schema)
+
+    def none_left(*_: object) -> None:
+        raise BudgetError("rules leave fewer than 2% of the rows")
+
+    monkeypatch.setattr("copula_shirley.PrivateVine.preview", none_left)
+    shown = page.get(f"{path}/preview?epsilon=0.7&delta=1e-9&rows=4321", 422)
+    assert 'value="4321"' in shown and 'value="0.7"' in shown and "What to expect" in shown
+
+
 def test_bounds_and_formats_are_typed(page: Page, tmp_path: Path) -> None:
     table = tmp_path / "days.csv"
     table.write_text("day;cost\n" + "01.02.2023;1,5\n2023-03-04;2,5\n" * 20)
