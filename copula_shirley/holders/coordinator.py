@@ -149,6 +149,8 @@ class Coordinator:
     #: Sends a message to all holders and gives what they answer; None where people carry files.
     exchange: Callable[[Message], Iterable[Message]] | None = None
     head: bytes = b""
+    #: The question that is open; None before it is asked in this process.
+    asked: Query | None = None
     #: What attempts that failed cost, as a share of the budget.
     extra: float = 0.0
 
@@ -220,6 +222,7 @@ class Coordinator:
         if number < len(self.rounds):
             return sum_of(self.vectors[number])
         self._wait_for("signature of the agreement", self.signatures)
+        self.asked = query
         if not self.open.label:
             self._ask(query)
         own = self.open
@@ -235,6 +238,11 @@ class Coordinator:
             raise WaitingError(f"{what}: waiting for {', '.join(lacking)}")
 
     def _ask(self, query: Query) -> None:
+        message = self._question(query)
+        self.open.label, self.open.share = str(message.body["label"]), query.share
+        self._send(message)
+
+    def _question(self, query: Query) -> Message:
         said, arrays = to_data(query)
         label = query_label(self.head, content_digest(said, arrays), self.open.attempt)
         told = Asked(len(self.rounds), self.open.attempt, label.hex(), said)
@@ -242,15 +250,24 @@ class Coordinator:
             arrays = {**arrays, LAST: sum_of(self.vectors[-1])}
         else:
             told.signatures = self.signatures
-        self.open.label, self.open.share = label.hex(), query.share
-        self._send(self._message("query", msgspec.to_builtins(told), arrays))
+        return self._message("query", msgspec.to_builtins(told), arrays)
 
     def _commit(self) -> None:
-        told = Committed(self.open.label, self.open.ready)
-        check_ready(self.agreement, told)
+        message = self._list()
         self.open.committed = True
         self.open.charged += 1
-        self._send(self._message("commit", msgspec.to_builtins(told)))
+        self._send(message)
+
+    def _list(self) -> Message:
+        told = Committed(self.open.label, self.open.ready)
+        check_ready(self.agreement, told)
+        return self._message("commit", msgspec.to_builtins(told))
+
+    def last(self) -> Message | None:
+        """What holders have to answer, once more: who was killed may have kept it and sent none."""
+        if self.open.committed:
+            return self._list()
+        return self._question(self.asked) if self.open.label and self.asked is not None else None
 
     def _add_up(self, query: Query) -> np.ndarray:
         own, size = self.open, cells_of(query) if isinstance(query, Tables) else 0

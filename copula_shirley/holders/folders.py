@@ -286,9 +286,10 @@ def _advance(folder: Path, progress: Progress) -> tuple[Done, PrivateVine | None
         return done, session.fit(progress)
     except WaitingError as error:
         done.waiting = str(error)
-    if (sent := session.outgoing) is not None:
+    if (sent := session.outgoing or session.last()) is not None:
         place = f"{sent.kind}-{len(session.rounds):03d}-{session.open.attempt}"
-        done.written.append(_sent(folder, place, sent))
+        if session.outgoing is not None or not (folder / OUT / f"{place}{ENDING}").exists():
+            done.written.append(_sent(folder, place, sent))
     return done, None
 
 

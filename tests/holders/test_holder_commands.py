@@ -12,6 +12,7 @@ import pytest
 from commands import run
 
 from copula_shirley import Column, Schema, load, verify_file
+from copula_shirley.holders import folders
 from copula_shirley.holders.folders import IN, OUT
 
 SCHEMA = Schema(tuple(Column(name, "integer", minimum=0, maximum=3) for name in "ab"))
@@ -98,6 +99,25 @@ def test_a_file_that_was_tampered_with_or_sent_twice(tmp_path: Path) -> None:
     content = ready.read_bytes()
     assert run("holder answer clinic", folder=tmp_path).code == 0
     assert ready.read_bytes() == content  # the same random number, not another one
+
+
+def test_a_coordinator_that_was_killed_sends_what_it_had_kept(tmp_path: Path) -> None:
+    digits = made(tmp_path)
+    for name in NAMES:
+        folders.join(tmp_path / name, digits)
+        carried(tmp_path / name, tmp_path / "middle")
+    for kind in ("query", "commit"):
+        done, _ = folders.advance(tmp_path / "middle")
+        content = done.written[0].read_bytes()
+        done.written[0].unlink()  # as if it had been killed before
+        done, _ = folders.advance(tmp_path / "middle")
+        assert done.written[0].name == f"{kind}-000-1.shirley"
+        assert done.written[0].read_bytes() == content
+        assert not folders.advance(tmp_path / "middle")[0].written
+        for name in NAMES:
+            carried(tmp_path / "middle", tmp_path / name)
+            assert not folders.answer(tmp_path / name).faults
+            carried(tmp_path / name, tmp_path / "middle")
 
 
 def test_a_table_that_has_changed_since_the_holder_joined(tmp_path: Path) -> None:
