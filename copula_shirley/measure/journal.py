@@ -44,6 +44,7 @@ import io
 import json
 import os
 import secrets
+import stat
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -229,10 +230,17 @@ class Journal:
         return self._digest.encode() + b" " + text + b"\n"
 
     def _write(self, content: bytes) -> None:
-        """Put bytes behind what is whole of the file, and flush them to the disk."""
+        """Put bytes behind what is whole of the file, and flush them to the disk.
+
+        The first ones go into a new file: what is there may be open in another process.
+        """
+        flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-            with open(handle, "r+b") as file:
+            if self._size == 0:
+                self._remove()
+                flags |= os.O_CREAT | os.O_EXCL
+            with open(os.open(self.path, flags, 0o600), "r+b") as file:
+                self._check_own(os.fstat(file.fileno()))
                 os.chmod(self.path, 0o600)
                 file.truncate(self._size)
                 file.seek(self._size)
@@ -247,13 +255,13 @@ class Journal:
 
     def _read(self) -> None:
         """Take what is whole of the file; a line that a kill has cut was never used."""
-        if not self.path.exists():
+        if not os.path.lexists(self.path):
             return
+        self._check_own(os.lstat(self.path))
         content = read_bytes(self.path, 2 * LARGEST_MODEL, ArtefactError, "journal")
         if not (content.startswith(TITLE + b"\n") or TITLE.startswith(content)):
             raise self.error("is no journal of a fit; give the output another name, or move it")
-        if self._fresh:
-            self._remove()
+        if self._fresh:  # the old one stays until the first line of the new one
             return
         for number, line in enumerate(content.split(b"\n")[1:-1]):
             digest, _, text = line.partition(b" ")
@@ -267,6 +275,14 @@ class Journal:
                     f"was edited or damaged at line {number + 2}; restore it, or {ANEW}"
                 ) from None
         self._size = content.rfind(b"\n") + 1 if self._head is not None else 0
+
+    def _check_own(self, about: os.stat_result) -> None:
+        """Refuse a link, by which a private file would lie or stay elsewhere, and others' files."""
+        if stat.S_ISLNK(about.st_mode) or about.st_nlink > 1 or about.st_uid != os.geteuid():
+            raise self.error(
+                "must be a file of your own with one name, since it is as private as the rows; "
+                "move what is there, or give the output another name"
+            )
 
     def _take(self, entry: Any, number: int) -> None:
         if number == 0:

@@ -296,6 +296,43 @@ def test_two_processes_cannot_have_one_journal(folder: Path) -> None:
     assert run(FIT, folder=folder).code == 0
 
 
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_a_link_is_no_journal(link: Callable[..., None], folder: Path) -> None:
+    """At its end a fit removes a journal; under another name its answers would stay."""
+    (folder / "kept").touch()
+    link(folder / NAME, folder / "kept")
+    assert "must be a file of your own with one name" in run(FIT, folder=folder).refusal()
+    assert (folder / "kept").read_bytes() == b"" and not (folder / "model.shirley").exists()
+
+
+def test_who_has_opened_an_empty_file_before_reads_no_journal(folder: Path) -> None:
+    journal = folder / NAME
+    journal.touch(0o666)
+    with journal.open("rb") as early:
+        stopped(folder, 2)
+        assert early.read() == b"" and journal.read_bytes().startswith(TITLE)
+    assert stat.S_IMODE(journal.stat().st_mode) == 0o600
+
+
+def test_the_journal_of_somebody_else_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped(folder, 2)
+    other = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: other)
+    with pytest.raises(ArtefactError, match="a file of your own"), Journal(folder / NAME):
+        pass
+
+
+def test_what_is_paid_for_stays_if_a_fresh_fit_is_refused(folder: Path) -> None:
+    journal = stopped(folder, 3)
+    before = journal.read_bytes()
+    (folder / "bad.csv").write_text((folder / "data.csv").read_text() + "17,arts,True\n")
+    assert "outside" in run(f"{FIT} --fresh".replace("data", "bad"), folder=folder).refusal()
+    assert journal.read_bytes() == before
+    assert "4 answers" in run(FIT, folder=folder).said
+
+
 # -- the release ledger ----------------------------------------------------------------
 
 COUNTED = f"{PLAIN} --releases releases.json"
