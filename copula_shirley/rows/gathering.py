@@ -8,7 +8,6 @@ are in the private folder of a fit (``copula_shirley.rows.scratch``).
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ import pyarrow as pa
 from copula_shirley.errors import SchemaError
 from copula_shirley.rows.admission import Admission, Checked
 from copula_shirley.rows.pieces import Parts, T, Work, once_each
+from copula_shirley.rows.scratch import new_file
 from copula_shirley.schema.people import names_of
 from copula_shirley.schema.schema import Schema
 
@@ -47,10 +47,9 @@ class Sorting:
     def __call__(self, number: int, frames: Iterable[pd.DataFrame]) -> Sorted:
         found, schema = Sorted(), self.admission.schema
         fields = pa.schema([*((n, pa.float64()) for n in schema.names), ("", pa.large_string())])
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        path, written = _file(self.folder, number), 0
+        written = 0
         with (
-            open(os.open(path, flags, 0o600), "wb") as file,
+            new_file(_file(self.folder, number)) as file,
             pa.ipc.new_file(file, fields) as writer,
         ):
             for frame in frames:

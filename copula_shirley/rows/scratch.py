@@ -12,9 +12,9 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -103,13 +103,26 @@ def _rows(held: dict[str, NDArray[Any]], schema: Schema, few: dict[str, Few]) ->
 
 def kept_in(path: Path, found: Iterable[MemoryRows], schema: Schema) -> Iterator[MemoryRows]:
     """The same rows, which are written meanwhile; the file is there when all were given."""
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with new_file(path) as file:
         for rows in found:
             for column in schema:
                 np.save(file, _narrow(rows.numbers[column.name], column))
             yield rows
-    partial.replace(path)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """A private file, which is there once it is whole: a piece may be written twice at once."""
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            yield file
+        partial.replace(path)
+    except OSError as error:  # those of tables that are read are none by now
+        reason = error.strerror or "not all could be written"
+        raise SettingError(
+            f"TMPDIR ({tempfile.gettempdir()!r}) must have room for the rows as numbers: {reason}"
+        ) from None
 
 
 def _type_of(column: Column) -> np.dtype[np.unsignedinteger] | None:

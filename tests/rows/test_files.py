@@ -23,6 +23,7 @@ from copula_shirley.generator import find_generator
 from copula_shirley.measure.recorded_fits import recorded
 from copula_shirley.private_vine.cell_maps import AllRows, Axis, GroupMap
 from copula_shirley.rows import engines, files, gathering, pieces, scratch
+from copula_shirley.rows.admission import Admission
 from copula_shirley.rows.engines import held_table
 from copula_shirley.rows.memory import MemoryRows
 
@@ -322,6 +323,34 @@ def test_numbers_come_back_as_they_were(tmp_path: Path) -> None:
     for again in found:
         for name, numbers in rows.numbers.items():
             assert np.array_equal(again.numbers[name], numbers), name
+
+
+def test_a_full_disk_is_said_to_be_one(tmp_path: Path, monkeypatch: Any) -> None:
+    def full(*_: Any) -> None:
+        raise OSError("100 requested and 0 written")
+
+    folder = written(visits(3), tmp_path / "parts", 2, ".csv")
+    for module, name in ((np, "save"), (gathering.pa.ipc, "new_file")):
+        monkeypatch.setattr(module, name, full)
+        with pytest.raises(SettingError, match=r"TMPDIR \(.*must have room for the rows"):
+            vine().fit(folder, VISITS)
+
+
+def test_rows_of_people_that_are_written_twice_are_whole_meanwhile(tmp_path: Path) -> None:
+    """A worker that is thought dead may write while buckets are read that another one wrote."""
+    model, table = vine(on_unknown="clip"), visits(2)
+    admission = Admission(VISITS, model.coordinates(VISITS), "clip", False, VISITS.names)
+    work = gathering.Sorting(admission, tmp_path, 1, bytes(32))
+    places = work(0, [table, table]).places[0]
+    bucket = gathering.Bucket(VISITS, tmp_path, ((0, tuple(places)),))
+
+    def twice() -> Iterator[pd.DataFrame]:
+        yield table
+        (found,) = bucket.frames()
+        assert len(found) == 2 * len(table)
+
+    work(0, twice())
+    assert [path.name for path in tmp_path.iterdir()] == ["0.arrow"]
 
 
 # -- how often files are read -----------------------------------------------------------
