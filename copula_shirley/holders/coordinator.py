@@ -93,6 +93,7 @@ def new_agreement(
     *,
     spare: float = 0.0,
     accept_unproved: bool = False,
+    fresh: Callable[[int], bytes] = secrets.token_bytes,
     rehearsal: bool = False,
 ) -> Agreement:
     """What all holders shall sign, of the settings and their key messages."""
@@ -103,7 +104,7 @@ def new_agreement(
         message.check(told.sign, "key", "", message.sender)
         roster.append(Member(message.sender, told.sign, told.exchange))
     said = {
-        "session": secrets.token_hex(NONCE),
+        "session": fresh(NONCE).hex(),
         "coordinator": key.public_key().public_bytes_raw().hex(),
         "revision": REVISION,
         "settings": settings,

@@ -72,6 +72,8 @@ else:
 COORDINATOR = "coordinator"
 #: The name of the noise among what is kept.
 NOISE = "noise"
+#: Bytes of a private key.
+KEY = 32
 _QUERIES = Known[Tables]()
 
 
@@ -148,6 +150,8 @@ class Holder:
     terms: Terms
     keep: Callable[[State, Mapping[str, np.ndarray]], None]
     state: State | None = None
+    #: Gives so many random bytes, for the labels of masks.
+    fresh: Callable[[int], bytes] = secrets.token_bytes
     #: The noise of the question that came last, and the arrays of that question.
     kept: Mapping[str, np.ndarray] = field(default_factory=dict)
     #: The question of the state, and its ledger, read once.
@@ -251,7 +255,7 @@ class Holder:
         self._ledger_after(query, told.number, 0.0)  # refused here it costs nothing
         new = structs.replace(
             state, head=head, number=told.number, attempt=told.attempt, label=label, masks="",
-            nonce=secrets.token_hex(NONCE), sent=False, cells=len(noise), query=told.query,
+            nonce=self.fresh(NONCE).hex(), sent=False, cells=len(noise), query=told.query,
         )  # fmt: skip
         self._keep(new, {**arrays, NOISE: noise})
         self._query = query
@@ -329,10 +333,13 @@ class Holder:
             all_cells=state.all_cells + state.cells,
         )  # fmt: skip
         self._keep(sent)  # before anything of the rows leaves
-        noisy = self.rows.counts(query) + noise
-        vector = masked(self.name, noisy, self.secrets_with, masks)
+        vector = masked(self.name, self.noisy(query, noise), self.secrets_with, masks)
         said = msgspec.to_builtins(Masked(masks.hex(), spent_of(ledger)))
         return self._message("masked", agreement.session, said, {"vector": vector})
+
+    def noisy(self, query: Tables, noise: Integers) -> Integers:
+        """What it sends, but for the masks."""
+        return self.rows.counts(query) + noise
 
     def _ledger_after(self, query: Tables, number: int, others: float) -> Ledger:
         """The ledger with the price of a query, and with what others have spent more."""
@@ -436,9 +443,11 @@ def check_ready_of(session: str, member: Member, ready: Ready, signature: str) -
     said.check(member.sign, "ready", session, member.name)
 
 
-def new_keys() -> tuple[ed25519.Ed25519PrivateKey, x25519.X25519PrivateKey]:
+def new_keys(
+    fresh: Callable[[int], bytes] = secrets.token_bytes,
+) -> tuple[ed25519.Ed25519PrivateKey, x25519.X25519PrivateKey]:
     """Private keys of one holder for one session: to sign, and to agree on masks."""
-    return ed25519.Ed25519PrivateKey.generate(), x25519.X25519PrivateKey.generate()
+    return keys_of(fresh(KEY), fresh(KEY))
 
 
 def keys_of(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
@@ -27,7 +29,9 @@ from copula_shirley.holders.folders import (
 from copula_shirley.holders.holder import Holder, new_keys
 from copula_shirley.holders.messages import Message
 from copula_shirley.holders.rows import Terms
+from copula_shirley.holders.watching import Watch, watching
 from copula_shirley.measure.trust import check_seats
+from copula_shirley.privacy.recording import Recording
 from copula_shirley.private_vine.generator import PrivateVine
 from copula_shirley.rows.admitted import Held
 from copula_shirley.schema.schema import Schema, check_schema
@@ -79,6 +83,24 @@ def simulate(
     >>> model.card()["trust"]["colluding"]
     1
     """
+    return _simulated(
+        parts, schema, generator, Holder, colluding=colluding, spare=spare,
+        accept_unproved=accept_unproved, progress=progress,
+    )  # fmt: skip
+
+
+def _simulated(
+    parts: Sequence[pd.DataFrame],
+    schema: Schema,
+    generator: PrivateVine | None,
+    party: type[Holder],
+    *,
+    colluding: int,
+    spare: float = 0.0,
+    accept_unproved: bool,
+    progress: Progress,
+) -> PrivateVine:
+    """A session in which every holder is one of a class."""
     check_schema(schema)
     check_seats(len(parts), colluding)
     vine = PrivateVine() if generator is None else generator
@@ -90,23 +112,26 @@ def simulate(
         vine.epsilon, vine.delta, vine.neighbours, colluding, schema.to_dict(), accept_unproved
     )
     seeds = generator_of(vine.random_state).spawn(len(parts) + 1)
+    # with a seed all is repeatable, keys included; the ledger calls it seeded
+    fresh = secrets.token_bytes if vine.random_state is None else seeds[-1].bytes
     digits = len(str(len(parts)))
     everybody = [
-        Holder(
+        party(
             f"holder-{i + 1:0{digits}d}",
-            *new_keys(),
+            *new_keys(fresh),
             lambda part=part: part,  # type: ignore[misc]
             vine.noise_source(rng),
             terms,
             _forget,
+            fresh=fresh,
         )
         for i, (part, rng) in enumerate(zip(parts, seeds, strict=False))
     ]
-    key, _ = new_keys()
+    key, _ = new_keys(fresh)
     keys = [holder.key_message() for holder in everybody]
     agreement = new_agreement(
         key, vine, schema, keys, colluding, spare=spare, accept_unproved=accept_unproved,
-        rehearsal=True,
+        fresh=fresh, rehearsal=True,
     )  # fmt: skip
     session = Coordinator(key, agreement, _forget)
     session.exchange = lambda message: replies(everybody, message)
@@ -151,6 +176,8 @@ class HeldVine(PrivateVine):
     #: Rows are dealt out in memory, and an answer is no one curator's to be kept.
     counts_pieces: ClassVar[bool] = False
     resumes: ClassVar[bool] = False
+    #: What every holder is, as ``curator_class`` of others.
+    holder_class: ClassVar[type[Holder]] = Holder
 
     holders: int = 5
     colluding: int = 1
@@ -164,6 +191,26 @@ class HeldVine(PrivateVine):
                 "'declared': holders neither answer exactly nor find categories out of no list"
             )
         super()._check_settings(schema)
+
+    @contextmanager
+    def watched(
+        self, recording: Recording, played: Recording | None, refused: int | None
+    ) -> Iterator[None]:
+        """Watch the sessions inside: see ``copula_shirley.holders.watching``."""
+        if self.folder is not None or not self.delta:
+            recording.unseen = (
+                "shares are seen in one process, not in files, and where they are Gaussian, since "
+                "Laplace shares are made of random words: fit without folder, with a delta"
+            )
+            yield
+            return
+        own = self.holder_class
+        watched = watching(own, Watch(recording, played, refused))
+        self.__dict__["holder_class"] = watched
+        try:
+            yield
+        finally:
+            del self.__dict__["holder_class"]
 
     def _learnt(
         self,
@@ -180,9 +227,9 @@ class HeldVine(PrivateVine):
         reserving = RESERVING.set(None)  # this fit was counted; the one inside is part of it
         try:
             if self.folder is None:
-                model = simulate(
-                    parts, held.schema, own, colluding=self.colluding, accept_unproved=True,
-                    progress=report,
+                model = _simulated(
+                    parts, held.schema, own, self.holder_class, colluding=self.colluding,
+                    accept_unproved=True, progress=report,
                 )  # fmt: skip
             else:
                 place = Path(self.folder)

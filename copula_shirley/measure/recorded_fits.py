@@ -1,7 +1,8 @@
 """Fits whose questions, charges and draws of noise are watched: for tests and audits only.
 
 Every generator asks about rows through its ``curator_class``. ``recorded`` and ``replayed`` put a
-curator in its place that notes each query and hands on a wrapped source of noise.
+curator in its place that notes each query and hands on a wrapped source of noise. Where several
+answer, the generator has a method ``watched`` (as ``copula_shirley.holders.HeldVine``).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from copula_shirley.privacy.recording import Player, Question, Recorder, Recordi
 def recorded(generator: Any, *, refused: int | None = None) -> Iterator[Recording]:
     """Record fits of this generator inside; the spend of number ``refused`` (from 0) is refused."""
     recording = Recording()
-    with _watched(generator, recording, partial(Recorder, recording=recording), refused):
+    with _watched(generator, recording, None, refused):
         yield recording
 
 
@@ -34,20 +35,25 @@ def recorded(generator: Any, *, refused: int | None = None) -> Iterator[Recordin
 def replayed(generator: Any, played: Recording) -> Iterator[Recording]:
     """Tell fits of this generator inside the noisy answers of a recording, whatever their rows."""
     recording = Recording()
-    player = partial(Player, recording=recording, played=played)
-    with _watched(generator, recording, player, None):
+    with _watched(generator, recording, played, None):
         yield recording
 
 
 @contextmanager
 def _watched(
-    generator: Any, recording: Recording, wrap: Callable[..., NoiseSource], refused: int | None
+    generator: Any, recording: Recording, played: Recording | None, refused: int | None
 ) -> Iterator[None]:
+    if hasattr(generator, "watched"):  # several answer, each with a source of noise
+        with generator.watched(recording, played, refused):
+            yield
+        return
     base = getattr(generator, "curator_class", None)
     if base is None:  # it does not ask through a curator, so nothing can be seen
         yield
         return
     ledgers: list[Ledger] = []
+    kind = Recorder if played is None else partial(Player, played=played)
+    wrap = partial(kind, recording=recording)
 
     class Watched(base):  # type: ignore[misc, valid-type]
         def __init__(
@@ -55,7 +61,7 @@ def _watched(
         ) -> None:
             if ledger not in ledgers:
                 ledgers.append(ledger)
-                _refuse(ledger, refused)
+                refuse_spend(ledger, refused)
             wrapped = None if source is None else wrap(source, ledger=ledger)
             super().__init__(rows, ledger, wrapped, *rest, **named)
 
@@ -72,7 +78,7 @@ def _watched(
             recording.read(ledger)
 
 
-def _refuse(ledger: Ledger, number: int | None) -> None:
+def refuse_spend(ledger: Ledger, number: int | None) -> None:
     """Let the ledger refuse the spend of a number."""
 
     def refusing(charge: Callable[..., Any]) -> Callable[..., Any]:

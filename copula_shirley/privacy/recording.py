@@ -63,6 +63,8 @@ class Request:
     answer: Any = None
     #: Noisy count from which a category is released; of a discovery only.
     least: int | None = None
+    #: What each of several holders sent, of which the answer is the sum.
+    sent: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def __str__(self) -> str:
         bar = "" if self.least is None else f" from {self.least}"
@@ -84,6 +86,8 @@ class Recording:
     events: list[Charge | Question | Request] = dataclasses.field(default_factory=list)
     #: The first point at which a replay asked for something else.
     departure: str | None = None
+    #: Why draws of noise cannot be seen, if they cannot.
+    unseen: str = ""
 
     @property
     def requests(self) -> list[Request]:
@@ -99,6 +103,21 @@ class Recording:
 
     def _of(self, kind: type[Event]) -> list[Event]:
         return [event for event in self.events if isinstance(event, kind)]
+
+    def check_same(self, played: Recording, request: Request) -> Request:
+        """The draw of an earlier recording that stands where this one does; or it departs."""
+        number = len(self.requests)
+        if number >= len(played.requests):
+            raise self.depart(f"noise is asked for more than {len(played.requests)} times")
+        first = played.requests[number]
+        if not request.same_draw(first):
+            raise self.depart(f"draw {number + 1} is {request}, it was {first}")
+        return first
+
+    def depart(self, text: str) -> ReplayError:
+        """The error of a replay that asks for something else."""
+        self.departure = self.departure or text
+        return ReplayError(text)
 
     def read(self, ledger: Ledger) -> None:
         """Note the spends of the ledger that are not in the recording yet."""
@@ -147,7 +166,8 @@ class Recorder(NoiseSource):
         counts = isinstance(true, np.ndarray)
         private = np.array(true, dtype=float) if counts else list(true)
         shape = np.shape(true) if counts else len(true)
-        request = Request(self.source, kind, shape, float(scale), private, None, *least)
+        bar = least[0] if least else None
+        request = Request(self.source, kind, shape, float(scale), private, None, bar)
         answer = self._answer(request, drawn)
         event = dataclasses.replace(request, answer=copy.copy(answer))
         self.recording.events.append(event)
@@ -164,17 +184,7 @@ class Player(Recorder):
         self, source: NoiseSource, recording: Recording, ledger: Ledger, played: Recording
     ) -> None:
         super().__init__(source, recording, ledger)
-        self._played = played.requests
+        self._played = played
 
     def _answer(self, request: Request, drawn: Any) -> Any:
-        number = len(self.recording.requests)
-        if number >= len(self._played):
-            raise self._depart(f"noise is asked for more than {len(self._played)} times")
-        first = self._played[number]
-        if not request.same_draw(first):
-            raise self._depart(f"draw {number + 1} is {request}, it was {first}")
-        return copy.copy(first.answer)
-
-    def _depart(self, text: str) -> ReplayError:
-        self.recording.departure = self.recording.departure or text
-        return ReplayError(text)
+        return copy.copy(self.recording.check_same(self._played, request).answer)

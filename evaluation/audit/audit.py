@@ -321,7 +321,7 @@ def usable_pairs(
         if isinstance(pair, Canaries | Questions) and not ("white" in setup.boxes and whole):
             why = "they are guessed from the whole white box"
         elif isinstance(pair, Canaries | Questions) and not keeps:
-            why = "the generator keeps no transcript of noisy answers"
+            why = "the generator keeps no transcript of answers with discrete noise"
         elif isinstance(pair, Questions) and len(pairs) == 1:
             why = "no table is told from another by it"
         else:

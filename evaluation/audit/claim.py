@@ -11,6 +11,8 @@ from scipy.stats import norm
 
 from copula_shirley.errors import SettingError
 from copula_shirley.evaluation.audit.bounds import DELTA, FloatArray, gaussian_mu, rho_between
+from copula_shirley.local.calibration import MECHANISM as REPORTS
+from copula_shirley.measure.trust import STAGE as SHARES
 from copula_shirley.privacy.ledger import Budget, Ledger
 from copula_shirley.privacy.zcdp import epsilon_of, rho_of
 from copula_shirley.private_vine.generator import PrivateVine
@@ -49,7 +51,8 @@ class Statement:
     #: Stages for which it was charged, and all that the generator has, where that is known.
     asked: tuple[str, ...] = ()
     may_ask: tuple[str, ...] | None = None
-    #: Whether the generator keeps a transcript of noisy answers.
+    #: Whether the generator keeps a transcript of answers with discrete noise. What people report
+    #: adds up to other noise; the promise is about each report (``evaluation.audit.devices``).
     transcript: bool = False
 
 
@@ -68,9 +71,10 @@ def statement_of(generator: Any) -> Statement | None:
         bool(spends) and all("gaussian" in spend.mechanism for spend in spends),
         ledger.neighbours,
         ledger.unit,
-        tuple(sorted({stage_of(spend.stage) for spend in spends})),
+        tuple(sorted({stage_of(spend.stage) for spend in spends if spend.stage != SHARES})),
         STAGES if isinstance(generator, PrivateVine) else None,
-        getattr(generator, "transcript_", None) is not None,
+        getattr(generator, "transcript_", None) is not None
+        and all(spend.mechanism != REPORTS for spend in spends),
     )
 
 

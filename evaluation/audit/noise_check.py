@@ -32,7 +32,7 @@ from scipy.stats import chi2, norm
 from copula_shirley.evaluation.audit.bounds import FloatArray
 from copula_shirley.measure.calibration import Calibration
 from copula_shirley.measure.queries import Tables
-from copula_shirley.privacy.ledger import Ledger
+from copula_shirley.measure.trust import STAGE as SHARES
 from copula_shirley.rows.memory import MemoryRows
 from copula_shirley.schema.schema import Schema
 
@@ -73,16 +73,19 @@ def _add(sums: dict[str, list[float]], name: str, more: Sequence[float]) -> None
     own[:] = [a + float(b) for a, b in zip(own, more, strict=True)]
 
 
-def scales(ledger: Ledger, queries: Sequence[Any]) -> list[tuple[float, float]] | None:
+def scales(generator: Any, queries: Sequence[Any]) -> list[tuple[float, float]] | None:
     """Scale and standard deviation of each answer's noise, as its spend implies them.
 
-    None where the ledger has not one spend for each query, or no noise at all.
+    With several holders it is the noise of all of them. None where the ledger has not one spend for
+    each query, or no noise at all.
     """
-    if ledger.budget is None or len(ledger.spends) != len(queries):
+    ledger, trust = generator.ledger_, getattr(generator, "trust_", None)
+    spends = [spend for spend in ledger.spends if spend.stage != SHARES]
+    if ledger.budget is None or len(spends) != len(queries):
         return None
-    calibration = Calibration.of(ledger)
+    calibration = Calibration.of(ledger) if trust is None else trust.calibration(ledger)
     found = []
-    for query, spend in zip(queries, ledger.spends, strict=True):
+    for query, spend in zip(queries, spends, strict=True):
         share = (spend.rho if ledger.zcdp else spend.epsilon) / calibration.total
         scale = calibration.scale(share, len(query.cell_maps))
         found.append((scale, calibration.deviation(scale)))
@@ -97,7 +100,7 @@ def noise_of(
     answers, ledger, sums = generator.transcript_.answers, generator.ledger_, NoiseSums()
     if ledger.budget is None:
         return sums
-    implied = scales(ledger, queries)
+    implied = scales(generator, queries)
     if implied is None or len(answers) != len(queries):
         sums.faults.append("the ledger has not one spend for each question and answer")
         return sums

@@ -138,7 +138,7 @@ def _recorded_run(setup: Setup, pair: Pair, side: int, state: int | None) -> Fit
         if isinstance(pair, Canaries):
             queries = [question.query for question in record.questions]
             answers = list(generator.transcript_.answers)
-            implied = scales(generator.ledger_, queries)
+            implied = scales(generator, queries)
             if implied is not None and len(implied) == len(answers):
                 # not what the transcript states, which could mislead the attacker
                 answers = [replace(a, sigma=s) for a, (_, s) in zip(answers, implied, strict=True)]

@@ -154,7 +154,9 @@ def sampling_apart(subject: Subject) -> None:
 
 def _streams(record: Recording) -> set[Any]:
     """Of the noise of a fit; exact noise has none."""
-    return {_stream(request.source.bit_generator) for request in record.requests} - {None}
+    sources = [request.source for request in record.requests]
+    several = [getattr(s, "bit_generators", None) or (s.bit_generator,) for s in sources]
+    return {_stream(own) for some in several for own in some} - {None}
 
 
 def _stream(bit_generator: Any) -> Any:

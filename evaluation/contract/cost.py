@@ -3,7 +3,8 @@
 First principles, and not the ledger's arithmetic. With d the difference of what the noise protects:
 Laplace noise costs epsilon = |d|_1 / scale. A choice whose chances grow as exp(score / scale)
 costs the largest change of the logarithm of a chance. Gaussian noise has mu = |d|_2 / scale.
-Reports of people cost their epsilon if the cell of one of them differs.
+Reports of people cost their epsilon if the cell of one of them differs, and all of them together
+no more than the ledger says.
 In zCDP they are worth rho = epsilon^2 / 2, w^2 / 8 with w the width of the interval in which the
 changes lie, and mu^2 / 2; in a ledger of GDP mu is that of noise on whole numbers, a little more
 (``copula_shirley.privacy.gdp``). Against a pair (epsilon, delta) the Gaussian parts are tested
@@ -45,7 +46,17 @@ def excess(record: Recording, again: Recording, ledger: Any) -> str | None:
         # charged in advance: all that was drawn so far against all that was charged so far
         for (all_spends, all_draws), (spends, draws) in pairwise(groups):
             spends[:0], draws[:0] = all_spends, all_draws
-    return next(filter(None, (_too_dear(*group, ledger) for group in groups)), None)
+    return next(filter(None, (_too_dear(*group, ledger) for group in groups)), None) or _twice(
+        [pair for _, draws in groups for pair in draws if pair[0].kind == "reports"], ledger
+    )
+
+
+def _twice(reports: Draws, ledger: Any) -> str | None:
+    """Waves of other people cost what one of them costs: so a unit answers in one of them only."""
+    cost, told = math.fsum(_epsilon(*pair) for pair in reports), ledger.spent.epsilon
+    if cost > told * (1 + SLACK):
+        return f"reports of one person cost epsilon {cost:.4g}, the ledger says {told:.4g}"
+    return None
 
 
 def _too_dear(spends: list[Any], drawn: Draws, ledger: Any) -> str | None:

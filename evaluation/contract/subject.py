@@ -210,6 +210,8 @@ class Subject:
         """The recording of a fit; where it spends, noise must come from our sources."""
         ledger = self.ledger(self.fitted())
         _, record = self.recorded()
+        if record.unseen:
+            raise NotApplicable(record.unseen)
         if ledger.spends and not record.requests:
             raise NotApplicable(f"noise does not come from a source of this project; {HINT}")
         return record

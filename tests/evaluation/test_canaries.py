@@ -140,7 +140,7 @@ class Particular(Refuses):
 @pytest.mark.parametrize(
     ("kind", "keeps", "why"),
     [
-        (DPHistogram, False, "the generator keeps no transcript of noisy answers"),
+        (DPHistogram, False, "the generator keeps no transcript of answers with discrete noise"),
         (Particular, True, "the generator fails on it: ValueError: other columns"),
     ],
 )
