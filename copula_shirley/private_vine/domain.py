@@ -52,7 +52,7 @@ OTHER = "(other)"
 #: Classes of a target, at the most; ``OTHER`` and missing values come on top.
 MOST_CLASSES = 30
 #: The kind of a column that is stored so; numbers with decimals are the rule.
-KIND_STORED = {cls.stored: kind for kind, cls in KINDS.items()}
+KIND_STORED = {cls.stored: kind for kind, cls in KINDS.items() if cls.measurable}
 
 
 def raw_rows(table: pd.DataFrame, stored: Mapping[str, str], schema: Schema) -> MemoryRows:

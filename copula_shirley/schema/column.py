@@ -22,13 +22,13 @@ from copula_shirley.schema.values import LONGEST_REMARK, check_remark, is_number
 
 #: Every kind of column. A draft tries the last one first.
 KINDS: dict[str, type[Kind]] = {
-    "place": Place,
     "categorical": Categorical,
     "boolean": Boolean,
     "integer": Integer,
     "continuous": Continuous,
     "datetime": Datetime,
     "duration": Duration,
+    "place": Place,
 }
 PROVENANCES = ("declared", "drafted", "private")
 #: Fields of every column, about where its domain came from.

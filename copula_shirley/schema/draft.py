@@ -140,7 +140,7 @@ def _check_storable(name: str, known: pd.Series) -> None:
     """Refuse lists and the like, which can be no category."""
     if pd.api.types.is_numeric_dtype(known.dtype):
         return
-    storable = tuple(t for cls in KINDS.values() for t in cls.types)
+    storable = tuple(t for cls in KINDS.values() if cls.measurable for t in cls.types)
     kinds = {type(v).__name__ for v in known if not isinstance(v, storable)}
     if kinds:
         raise SchemaError(

@@ -201,7 +201,7 @@ class CopulaShirley(Generator):
         self._vine, self._in_vine = self._fit_vine(schema, copula_rows, ledger, progress)
         ledger.record_unprotected("output", "dtypes and number of rows", Reason.STORAGE)
         told = f"CopulaShirley: {words_of(ledger, self.name).caution}"
-        warnings.warn(f"{told} Why: print(model.ledger_).", PrivacyWarning, 4)
+        warnings.warn(f"{told} Why: print(model.ledger_).", PrivacyWarning, 5)
 
     def notes(self, schema: Schema) -> list[str]:
         return notes_on_scales(schema) if self._honest else []

@@ -69,7 +69,7 @@ def test_noise_that_is_drawn_twice_refutes_the_ledger() -> None:
 def test_what_was_asked_and_what_was_not_is_said() -> None:
     setup = Setup(vine(), rows=5)
     fits = [
-        run_once(setup, built_in(name, "add-remove"), 0, 1) for name in ("category", "canaries")
+        run_once(setup, built_in(name, "add-remove"), 0, 1) for name in ("category", "questions")
     ]
     asked, left, wrong = exercised(fits, setup.boxes)
     known = {"coarse pairs", "margins", "margins of groups", "size", "tree 1"}

@@ -484,6 +484,7 @@ VALUES: dict[str, Any] = {
     "continuous": finite,
     "datetime": st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1)),
     "duration": st.timedeltas(dt.timedelta(-100_000), dt.timedelta(100_000)),
+    "place": st.tuples(st.integers(-89, 89), st.integers(-179, 179)),
 }
 #: Further fields of some kinds.
 FIELDS: dict[str, dict[str, Any]] = {
@@ -492,6 +493,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "continuous": {"resolution": st.none() | st.floats(1e-6, 1e6)},
     "datetime": {"format": st.sampled_from([None, "%Y-%m-%d", "%d.%m.%Y"])},
     "duration": {"resolution": st.sampled_from([None, *dates.STEPS, "7D", "15min"])},
+    "place": {"resolution": st.sampled_from([None, "5km", "1500 m"])},
 }
 
 
@@ -502,6 +504,9 @@ def columns(draw: st.DrawFn, name: str) -> Column:
     values = draw(st.lists(VALUES[kind], min_size=1, max_size=6, unique=True))
     if kind == "categorical":
         own |= {"categories": values, "other": draw(st.sampled_from([None, *values]))}
+    elif kind == "place":
+        south, west = values[0]
+        own |= {"minimum": f"{south}, {west}", "maximum": f"{south + 1}, {west + 0.5}"}
     elif kind != "boolean":
         own |= {"minimum": min(values), "maximum": max(values)}
         if KINDS[kind].is_number:
