@@ -133,6 +133,7 @@ def _shirley(words: Sequence[str], tell: int, first: Callable[[], object]) -> in
         setattr(sys, name, stream)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     sys.argv = ["shirley", *words]
     run = cli._run
 

@@ -1,7 +1,7 @@
 """How a command begins and ends: its streams, its signals, and what it leaves behind.
 
 Exit codes: 0 done, 1 something failed or nobody reads the output, 2 a fault of the input or of the
-disk, 3 an error that nobody foresaw, 130 interrupted, 143 terminated.
+disk, 3 an error that nobody foresaw, 129 its terminal was closed, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from types import FrameType
 
 from copula_shirley.files.atomic import remove_unfinished
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: Those that end a command; the last one, which Windows lacks, where its terminal is closed.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))
 
 
 @contextmanager
@@ -46,7 +47,7 @@ def _stop(number: int, _: FrameType | None) -> None:
         signal.signal(each, signal.SIG_IGN)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
-    raise SystemExit(143)
+    raise SystemExit(128 + number)
 
 
 def _open_closed_streams() -> None:

@@ -108,13 +108,13 @@ def signals_survived(folder: Path, words: str, numbers: list[signal.Signals], se
 
 
 def test_a_signal_leaves_the_old_file_or_the_new_one(folder: Path) -> None:
-    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL]
     signals_survived(folder, SAMPLE, numbers, seed=1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_signal_at_any_moment_leaves_the_old_file_or_the_new_one(
     folder: Path, name: str, number: signal.Signals
 ) -> None:
