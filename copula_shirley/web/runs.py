@@ -57,7 +57,8 @@ def _about_run(work: Work, run: Run) -> dict[str, Any]:
     words += ["--domain measured"] * any(c.provenance == "private" for c in run.schema)
     words += ["--on-unknown clip"] * (settings.on_unknown == "clip")
     words += ["--accept-poor"] * settings.accept_poor
-    table, out = str(work.source), f"{work.stem}-synthetic.csv"
+    # An uploaded table lies where the curator has it, which the page does not know.
+    table, out = work.data.name if work.uploaded else str(work.data), f"{work.stem}-synthetic.csv"
     model = f"{work.stem}.shirley"
     shell = [
         f"shirley fit {quote(table)} --schema schema.yaml {' '.join(words)} -o {quote(model)}",

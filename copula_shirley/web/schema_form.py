@@ -48,6 +48,8 @@ class Row:
     resolution: str = ""
     categories: str = ""
     missing: bool = False
+    #: Whether all rows of a person have the same value.
+    per: bool = False
     provenance: str = "declared"
     source: str = ""
     #: Why a column is left out.
@@ -84,6 +86,7 @@ def _row(name: str, about: Mapping[str, Any]) -> Row:
         about["kind"],
         categories="\n".join(map(str, about.get("categories", ()))),
         missing=about.get("missing", False),
+        per="per" in about,
         provenance=about["provenance"],
         **texts,
     )
@@ -101,6 +104,7 @@ def typed_rows(form: Mapping[str, Any], count: int) -> list[Row]:
         Row(
             **{field: typed(number, field) for field in fields},
             missing=bool(typed(number, "missing")),
+            per=bool(typed(number, "per")),
         )
         for number in range(count)
     ]
@@ -164,8 +168,8 @@ def _entry(row: Row, before: Mapping[str, Any]) -> dict[str, Any]:
     if kind is None:
         raise SchemaError(f"column {row.name!r}: kind ({row.kind!r}) must be one of {[*KINDS]}")
     same_kind = before.get("kind") == row.kind
-    known = {**kind.fields, "per": 1, "source": 1, "draft": 1}
-    entry = {k: v for k, v in before.items() if same_kind or k in ("per", "draft")}
+    known = {**kind.fields, "source": 1}
+    entry = {k: v for k, v in before.items() if same_kind or k == "draft"}
     for field in TEXTS:
         text = getattr(row, field)
         if field not in known or not text:
@@ -179,9 +183,10 @@ def _entry(row: Row, before: Mapping[str, Any]) -> dict[str, Any]:
             entry.pop("other")
     if not entry.get("categories"):
         entry.pop("categories", None)
-    missing = {"missing": True} if row.missing else {}
-    entry.pop("missing", None)
-    return {**entry, "kind": row.kind, **missing, "provenance": row.provenance}
+    ticks = {"missing": True} if row.missing else {}
+    ticks |= {"per": "person"} if row.per else {}
+    entry = {k: v for k, v in entry.items() if k not in ("missing", "per")}
+    return {**entry, "kind": row.kind, **ticks, "provenance": row.provenance}
 
 
 def _categories(text: str, before: Sequence[Any]) -> list[Any]:

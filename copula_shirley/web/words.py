@@ -15,7 +15,7 @@ _WORDS = {
     r"on_unknown='clip'": _CLIP,
     r"consider --person .+?, so": "choose it as the column that names the person, so",
     r"'per: person' keeps that, in the entry of a column,": (
-        f"'per: person' keeps that, in the entry of a column {_YAML},"
+        "“same in all rows of a person”, ticked below its kind, keeps that"
     ),
     r"max_rows (\d[\d,]*)": r"at most \1 rows each",
     r"max_rows \(": "the stated most (",

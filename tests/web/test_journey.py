@@ -253,6 +253,7 @@ def typed(page: Page, path: str, **changed: str) -> dict[str, str]:
         for name in ("name", "kind", "categories", "provenance", *TEXTS):
             form[f"{name}.{number}"] = getattr(row, name)
         form |= {f"missing.{number}": "yes"} if row.missing else {}
+        form |= {f"per.{number}": "yes"} if row.per else {}
     assert f'name="{"kind.1"}"' in page.get(f"{path}/schema")
     return form | changed
 
@@ -361,6 +362,11 @@ def test_how_many_rows_a_person_has_is_never_lost(page: Page, table: Path) -> No
     assert (work.schema.max_rows, work.max_rows, work.schema["age"].kind) == (8, 8, "integer")
     shown = page.post(f"{path}/schema", 422, **kinds | {"max_rows": "x"})
     assert "rows of a person" in shown and work.schema.max_rows == 8
+    page.post(f"{path}/schema", **typed(page, path), **{"per.0": "yes"})
+    assert work.schema.constants == ("age",)
+    assert re.search(r'name="per.0" value="yes" checked', page.get(f"{path}/schema"))
+    page.post(f"{path}/schema", **{k: v for k, v in typed(page, path).items() if k != "per.0"})
+    assert work.schema.constants == ()
 
 
 def test_the_page_speaks_of_what_it_offers(page: Page, tmp_path: Path) -> None:
