@@ -62,7 +62,7 @@ class Row:
 
     @property
     def lines(self) -> int:
-        return min(self.categories.count("\n") + 1, 6)
+        return min(max(self.categories.count("\n") + 1, 3), 6)
 
 
 def rows_of(schema: Schema, names: Sequence[str]) -> list[Row]:

@@ -17,6 +17,7 @@ _WORDS = {
     r"'per: person' keeps that, in the entry of a column,": (
         "“same in all rows of a person”, ticked below its kind, keeps that"
     ),
+    r"^max_rows (\d[\d,]*)": r"At most \1 rows each",
     r"max_rows (\d[\d,]*)": r"at most \1 rows each",
     r"max_rows \(": "the stated most (",
     r"max_rows": "number of rows of a person",
