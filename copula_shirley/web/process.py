@@ -207,7 +207,8 @@ class Run(Child):
         last = found[-1]
         if last.state == "given back":
             return "What was reserved was given back: nothing was spent."
-        return f"The release ledger counts {last.cost} for it ({last.state})."
+        read = " in full, since it had begun to ask the rows" if last.state == "begun" else ""
+        return f"The release ledger counts {last.cost} for it{read}."
 
     @property
     def files(self) -> dict[str, Path]:

@@ -39,6 +39,8 @@ for (const form of document.querySelectorAll("form[method=post]")) {
     document.body.classList.add("busy");
   });
 }
+// A page that the back button brings again as it was left knows nothing of what was sent.
+window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 // The field of a kind that has no such field is hidden.
 for (const row of document.querySelectorAll("[data-column]")) {
   const kind = row.querySelector("select[data-kind]");
