@@ -183,10 +183,10 @@ def _entry(row: Row, before: Mapping[str, Any]) -> dict[str, Any]:
             entry.pop("other")
     if not entry.get("categories"):
         entry.pop("categories", None)
-    ticks = {"missing": True} if row.missing else {}
-    ticks |= {"per": "person"} if row.per else {}
     entry = {k: v for k, v in entry.items() if k not in ("missing", "per")}
-    return {**entry, "kind": row.kind, **ticks, "provenance": row.provenance}
+    entry |= {"missing": True} if row.missing else {}
+    entry |= {"per": "person"} if row.per else {}
+    return {**entry, "kind": row.kind, "provenance": row.provenance}
 
 
 def _categories(text: str, before: Sequence[Any]) -> list[Any]:
