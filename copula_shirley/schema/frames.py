@@ -72,7 +72,11 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
         if (plain := _plain(column)) is not column:
             table = table.set_column(place, name, plain)
     intervals = [field.name for field in table.schema if field.type == INTERVAL]
-    frame: pd.DataFrame = table.drop_columns(intervals).to_pandas(types_mapper=NULLABLE.get)
+    rest = table.drop_columns(intervals)
+    about = table.schema.pandas_metadata or {}
+    # what pandas would make an index of is a column like others
+    indexed = not set(table.column_names).isdisjoint(map(str, about.get("index_columns", ())))
+    frame: pd.DataFrame = rest.to_pandas(types_mapper=NULLABLE.get, ignore_metadata=indexed)
     for name in intervals:
         frame[name] = pd.Series(map(_length, table[name].to_pylist()), dtype=object)
     ordered: pd.DataFrame = frame[table.column_names]

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tables import JOBS, PEOPLE, STAYS, jobs, people, stays
 
@@ -167,6 +169,25 @@ def test_files_need_the_same_columns(tmp_path: Path) -> None:
     jobs().drop(columns="rich").to_csv(folder / "009.csv", index=False)
     with pytest.raises(SchemaError, match=r"009.csv' must have the same columns as .*000.csv'"):
         held_table(folder, JOBS)
+
+
+def test_an_empty_file_needs_the_same_columns_too(tmp_path: Path) -> None:
+    written(jobs(), tmp_path, 1, ".parquet")
+    empty = pa.schema([("age", pa.int64())])
+    pq.ParquetWriter(tmp_path / "0.parquet", empty).close()  # it has no piece
+    with pytest.raises(SchemaError, match=r"000.parquet' must have the same columns as .*0.parq"):
+        held_table(tmp_path, JOBS)
+
+
+@pytest.mark.parametrize("engine", ["memory", "files"])
+def test_an_index_of_pandas_is_a_column_of_a_parquet_file(tmp_path: Path, engine: str) -> None:
+    jobs().set_index("age").to_parquet(tmp_path / "jobs.parquet")
+    model = vine()
+    admitted = model.admit(held_table(tmp_path / "jobs.parquet", JOBS, engine), JOBS)
+    assert transcript(model.fit(admitted, JOBS)) == transcript(vine().fit(jobs(), JOBS))
+    jobs().set_index(np.full(300, 7)).to_parquet(tmp_path / "jobs.parquet")
+    with pytest.raises(SchemaError, match=r"column '__index_level_0__' is in the table but not"):
+        vine().admit(held_table(tmp_path / "jobs.parquet", JOBS, engine), JOBS)
 
 
 def test_what_is_no_table_is_refused_and_hidden_files_are_not_read(tmp_path: Path) -> None:
