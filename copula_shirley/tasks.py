@@ -27,7 +27,7 @@ from copula_shirley.least_squares import Regression, regression, unproved
 from copula_shirley.measure.journal import Journal, journal_path
 from copula_shirley.outlook import ABOUT_ROWS
 from copula_shirley.privacy.card import Card
-from copula_shirley.publish.outputs import Output, check_apart
+from copula_shirley.publish.outputs import Output, card_path, check_apart
 from copula_shirley.publish.pages import write_page
 from copula_shirley.publish.releases import ReleaseLedger, Reservation
 from copula_shirley.publish.verify import verify_file
@@ -538,7 +538,7 @@ def _fit_table(
     if isinstance(table, Source):
         more["progress"] = told
     admitted = generator.admit(table, schema, show_values=order.show_values, **more)
-    notes += _told(order, engine_notes(table, order.engine))
+    notes += _told(order, [*engine_notes(table, order.engine), *_made_notes(order.data)])
     if check_size is not None:
         check_size(schema, admitted.before)
     if order.declared is None or order.rows_about is None:
@@ -555,6 +555,16 @@ def _fit_table(
             reservation.fit(admitted, progress=told, **known)
     said = [str(warning.message) for warning in caught]
     return Done(generator, why_unproved(generator), notes, said)
+
+
+def _made_notes(data: Any) -> list[str]:
+    """Say which files of a folder or pattern are tables that a model has made."""
+    several = isinstance(data, Path) and is_several(data)
+    made = [path for path in files_at(data) if card_path(path).exists()] if several else []
+    return [
+        f"{str(path)!r} has a privacy card: it is synthetic, and its rows are learnt from as well"
+        for path in made[:1]
+    ]
 
 
 def _consented(order: Order, schema: Schema, rows: int, mark: str) -> list[str]:

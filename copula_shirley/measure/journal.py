@@ -31,9 +31,11 @@ that was killed there are two kinds of answers.
   disk that is nearly full selects answers, as who repeats a fit until it looks well does.
 
 A ledger that showed both charges would refuse to go on, since a fit spends all of its budget. The
-release ledger counts a fit that goes on once, and one that is started anew twice. A copy of a
-journal that is gone on with as well asks the same questions twice: ``ReleaseLedger.resume`` refuses
-it, and without a release ledger the curator cheats himself.
+release ledger counts a fit that goes on once, and one that is started anew twice. An older copy of
+a journal, such as that of a backup, that is gone on with as well asks the same questions twice.
+With a release ledger at most one of the two is completed (``ReleaseLedger.resume`` and the end of
+the other refuse), so that one model is all that anybody gets; who compares the journals themselves
+knows the rows anyway. Without a release ledger nobody counts, and the curator cheats himself.
 """
 
 from __future__ import annotations

@@ -38,6 +38,18 @@ def test_fits_of_files_and_of_one_table_are_the_same(
     run("check whole.csv --schema schema.yaml")
 
 
+def test_a_pattern_that_takes_a_synthetic_table_is_told(
+    parts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows are no rows of anybody."""
+    monkeypatch.chdir(parts)
+    words = "synthesize parts/*.parquet --schema schema.yaml --seed 3 --epsilon 5 -o parts"
+    for name, told in (("s1", False), ("s2", True)):
+        done = run(f"{words}/{name}.parquet")
+        said = " ".join(done.err.split())
+        assert done.code == 0 and ("s1.parquet' has a privacy card: it is syn" in said) == told
+
+
 def test_what_is_wrong_with_one_file_is_found_in_it(parts: Path) -> None:
     bad = jobs(10).assign(age=3)
     bad.to_parquet(parts / "parts" / "9.parquet", index=False)
