@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from copula_shirley.errors import PoorTableWarning, PrivacyWarning, SettingError
+from copula_shirley.errors import ArtefactError, PoorTableWarning, PrivacyWarning, SettingError
 from copula_shirley.files.atomic import atomic_path
 from copula_shirley.files.texts import one_line
 from copula_shirley.fitted import Progress, RandomState, silent
@@ -459,6 +459,9 @@ def _journal(order: Order, output: Output) -> AbstractContextManager[Journal | N
     place = output.model if output.is_stream else output.path
     if place is None or not order.generator.can_resume:
         return nullcontext()
+    if not Path(place).parent.is_dir():
+        folder = str(Path(place).parent)
+        raise ArtefactError(f"{str(place)!r} cannot be written: folder {folder!r} does not exist")
     return Journal(journal_path(place), fresh=order.fresh, tell=order.tell)
 
 

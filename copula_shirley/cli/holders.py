@@ -67,10 +67,12 @@ def join(
         _written(folders.join(folder, fingerprint), "to the coordinator")
         return
     agreement = folders.offered(folder)
-    settings = {k: v for k, v in agreement.settings.items() if v is not None}
+    known = {k: v for k, v in agreement.settings.items() if v is not None}
+    settings = ", ".join(f"{name} {value}" for name, value in known.items())
     roster = ", ".join(f"{one.name} {one.sign[:16]}" for one in agreement.roster)
     messages.print(plain(f"Holders: {roster}"), soft_wrap=True)
-    messages.print(plain(f"In league at most: {agreement.colluding}; {settings}"), soft_wrap=True)
+    messages.print(f"Holders that may collude: at most {agreement.colluding}", soft_wrap=True)
+    messages.print(plain(f"Settings: {settings}"), soft_wrap=True)
     person = agreement.schema.get("person")
     if person:
         messages.print(

@@ -19,7 +19,7 @@ from copula_shirley.cli.exits import clean_ending, drop_output, flush_output
 from copula_shirley.cli.renamed import modern
 from copula_shirley.cli.terminal import messages
 from copula_shirley.errors import PoorTableWarning, ShirleyError
-from copula_shirley.files.atomic import finished
+from copula_shirley.files.atomic import finished, resumable
 from copula_shirley.files.texts import one_line
 
 #: pydantic names the fault of a value; this says what the value must be.
@@ -63,7 +63,12 @@ def main() -> None:
             raise SystemExit(1) from None
         except (KeyboardInterrupt, typer.Abort):
             kept = "what was written is whole" if finished else "nothing was written"
-            messages.print(f"stopped; {kept}", style="red")
+            if resumable:
+                kept = (
+                    f"the same command goes on from {str(resumable[0])!r} and spends nothing twice"
+                )
+            text = one_line(f"stopped; {kept}")
+            messages.print(text, style="red", markup=False, soft_wrap=True)
             raise SystemExit(130) from None
         except Exception as error:
             _tell(error)
@@ -71,6 +76,7 @@ def main() -> None:
 
 def _run() -> None:
     finished.clear()
+    resumable.clear()
     # fits for release say it in their own words, and audits fit small tables on purpose
     warnings.simplefilter("ignore", PoorTableWarning)
     try:

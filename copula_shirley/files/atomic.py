@@ -26,6 +26,8 @@ DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 _unfinished: set[Path] = set()
 #: Files that this process has put into their place.
 finished: list[Path] = []
+#: Files from which the same command goes on: it was stopped before its output was written.
+resumable: list[Path] = []
 
 
 @contextmanager
@@ -143,7 +145,7 @@ def _no_file(path: str | Path) -> str | None:
     except (OSError, ValueError) as reason:  # a name with a NUL byte is a ValueError
         return str(getattr(reason, "strerror", None) or reason)
     if stat.S_ISDIR(mode):
-        return "it is a folder"
+        return "it is a folder; name a file"
     return None if stat.S_ISREG(mode) else "it is a pipe or a device, not a file"
 
 

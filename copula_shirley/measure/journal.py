@@ -58,7 +58,7 @@ import numpy as np
 
 from copula_shirley.errors import ArtefactError
 from copula_shirley.files.archive import LARGEST_MODEL, parse_array
-from copula_shirley.files.atomic import flush_folder, read_bytes
+from copula_shirley.files.atomic import flush_folder, read_bytes, resumable
 from copula_shirley.files.locks import locked
 from copula_shirley.files.plain_json import differences, parse_json
 from copula_shirley.measure.calibration import Calibration
@@ -164,6 +164,8 @@ class Journal:
         with self._stack:
             if kind is None:
                 self._remove()
+            elif self.begun:
+                resumable.append(self.path)
 
     @property
     def begun(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -64,9 +65,15 @@ def _check_cluster(engine: str | None, cluster: str | None, workers: int) -> Non
         return
     if workers != 1:
         raise SettingError(f"workers ({workers}) must be left out: the cluster has its own")
-    if engine == "dask" and cluster is None:
+    if engine == "dask" and not re.match(r"\w+://", cluster or ""):
         raise SettingError(
-            "cluster (None) must be the address of a Dask scheduler, such as tcp://127.0.0.1:8786"
+            f"cluster ({cluster!r}) must be the address of a Dask scheduler, such as "
+            "tcp://127.0.0.1:8786; on this machine alone, engine 'files' with workers is faster"
+        )
+    if engine == "spark" and not re.match(r"(local\b|yarn$|\w+://)", cluster or "local"):
+        raise SettingError(
+            f"cluster ({cluster!r}) must be the master of a Spark cluster, such as local[4] or "
+            "spark://host:7077"
         )
 
 

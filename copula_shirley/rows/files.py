@@ -85,8 +85,11 @@ class FileSource(Parts):
         for path in sorted(paths):
             names, found = _pieces(path, schema, how)
             if all_names and set(names) != set(all_names):
+                lacks = ", ".join(map(repr, sorted(set(all_names) - set(names)))) or "none"
+                more = ", ".join(map(repr, sorted(set(names) - set(all_names)))) or "none"
                 raise SchemaError(
-                    f"{str(path)!r} must have the same columns as {str(min(paths))!r}"
+                    f"{str(path)!r} must have the same columns as {str(min(paths))!r}: it lacks "
+                    f"{lacks}, and has {more} beyond them"
                 )
             all_names = all_names or names
             pieces += found
@@ -158,7 +161,7 @@ def files_at(place: str | Path) -> list[Path]:
         found = [p for p in map(Path, glob.glob(str(path), recursive=True)) if p.is_file()]
     paths = sorted({*found})  # two stars twice in a pattern give paths twice
     if not paths:
-        raise SchemaError(f"{str(place)!r} holds no file")
+        raise SchemaError(f"{str(place)!r} holds no file, but a table must be there")
     for one in paths:
         if not _is_counted(format_of(one)):
             raise SchemaError(

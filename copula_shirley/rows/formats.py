@@ -126,6 +126,11 @@ def check_format(place: Place, what: str = "file name", *, writes: bool = False)
     """The format of a table file, or one error that names those that there are."""
     found = format_of(place)
     if found is None or (writes and (found.write is None or is_packed(str(place)))):
+        path = Path(str(place))
+        if path.is_dir():
+            raise SchemaError(f"{what} ({str(place)!r}) is a folder; name one of its files")
+        if not (writes or path.suffix or path.exists()):
+            raise SchemaError(f"{what} ({str(place)!r}) must name a table, but nothing is there")
         endings = [e for e, f in ENDINGS.items() if f.write is not None or not writes]
         packed = "" if writes else " (texts also .gz and .zip)"
         raise SchemaError(

@@ -46,7 +46,8 @@ def made(place: Path) -> str:
 def test_a_model_by_files_that_are_carried(tmp_path: Path) -> None:
     digits = made(tmp_path)
     shown = run("holder join clinic", folder=tmp_path)
-    assert shown.code == 0 and digits in shown.said and "In league at most: 1" in shown.said
+    assert shown.code == 0 and digits in shown.said and "that may collude: at most 1" in shown.said
+    assert "Settings: delta 1e-09, domain declared, epsilon 2" in shown.said
     assert not list((tmp_path / "clinic" / OUT).glob("signature*"))
     assert len(digits.replace("-", "")) >= 40  # two agreements of one fingerprint take 2^80 tries
     wrong = run("holder join clinic --fingerprint 0000", folder=tmp_path)

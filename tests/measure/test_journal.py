@@ -90,6 +90,21 @@ def test_a_killed_fit_goes_on_to_the_same_model(
     assert run("verify model.shirley", folder=folder).code == 0
 
 
+def test_who_interrupts_a_fit_is_told_how_it_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", interrupt)
+        done = run(FIT, folder=folder)
+    assert done.code == 130 and not (folder / "model.shirley").exists()
+    assert f"stopped; the same command goes on from '{NAME}'" in done.said
+    assert "nothing was written" not in done.said
+    assert "going on from" in run(FIT, folder=folder).said
+
+
 def test_a_fit_can_be_killed_again_and_again(folder: Path, uninterrupted: bytes) -> None:
     for at in (1, 0, 2):  # of the answers that the process asks for itself
         stopped(folder, at)

@@ -188,6 +188,8 @@ def test_on_a_cluster(
     ("words", "said"),
     [
         ("--engine dask", "cluster (not given) must be the address of a Dask scheduler"),
+        ("--engine dask --cluster here", "cluster ('here') must be the address of a Dask"),
+        ("--engine spark --cluster here", "cluster ('here') must be the master of a Spark"),
         ("--engine dask --cluster tcp://127.0.0.1:1", "cluster ('tcp://127.0.0.1:1') must be"),
         ("--engine dask --cluster tcp://127.0.0.1:1 --workers 2", "workers (2) must be left out"),
         ("--engine files --cluster tcp://127.0.0.1:1", "engine dask or spark only"),

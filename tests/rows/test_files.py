@@ -167,7 +167,10 @@ def test_files_that_change_are_refused(tmp_path: Path) -> None:
 def test_files_need_the_same_columns(tmp_path: Path) -> None:
     folder = written(jobs(), tmp_path / "parts", 2, ".csv")
     jobs().drop(columns="rich").to_csv(folder / "009.csv", index=False)
-    with pytest.raises(SchemaError, match=r"009.csv' must have the same columns as .*000.csv'"):
+    said = (
+        r"009.csv' must have the same columns as .*000.csv': it lacks 'rich', and has none beyond"
+    )
+    with pytest.raises(SchemaError, match=said):
         held_table(folder, JOBS)
 
 
