@@ -419,7 +419,10 @@ class Generator(Fitted):
         if not isinstance(given, Admitted | AdmittedPieces):
             return self.admit(given, schema, marked=marked, progress=report)
         same = (given.schema, given.on_unknown) == (schema, self.on_unknown)
-        known = not marked or isinstance(given, Admitted) or given.mark is not None
+        if isinstance(given, Admitted):
+            known = True
+        else:
+            known = given.lasts and (not marked or given.mark is not None)
         if same and known:
             return given
         return self.admit(given.given, schema, marked=marked, progress=report)

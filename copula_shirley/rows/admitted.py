@@ -239,6 +239,11 @@ class AdmittedPieces:
     def names(self) -> Sequence[str]:
         return self.given.names
 
+    @property
+    def lasts(self) -> bool:
+        """Whether rows can be read again: those of people are gone when a fit has ended."""
+        return not isinstance(self._source, People) or self._source.folder.exists()
+
     def _folder(self, view: View | None) -> Path | None:
         return None if view is None or self._scratch is None else self._scratch.folder()
 

@@ -112,7 +112,7 @@ class People:
                 f"cannot be brought together while the domain of {measured[0]!r} is measured; "
                 "declare it, or read all rows into memory (--engine memory)"
             )
-        self.names = source.names
+        self.names, self.folder = source.names, folder
         self._workers = source.workers
         count = min(MOST_BUCKETS, 1 + source.size // BUCKET)
         work = Sorting(admission, folder, count, secrets.token_bytes(32))

@@ -302,6 +302,13 @@ def test_people_of_a_measured_domain_are_refused(tmp_path: Path) -> None:
         vine(domain="measured").fit(folder, schema)
 
 
+def test_people_that_were_admitted_once_are_fitted_twice(tmp_path: Path) -> None:
+    folder = written(visits(3), tmp_path / "parts", 2, ".csv")
+    admitted = vine().admit(held_table(folder, VISITS), VISITS)
+    first, second = (vine().fit(admitted, VISITS) for _ in range(2))
+    assert transcript(first) == transcript(second)
+
+
 # -- what is kept in private files ------------------------------------------------------
 
 
