@@ -231,10 +231,10 @@ def _write(
 
 def _tell(judged: Judged, places: Places) -> None:
     """Print the verdict or the figures, what a trial spent, and where everything is."""
-    if places.report is None:
+    verdicts = [] if places.report is None else sentences(judged.lines)
+    if not verdicts:  # some metrics have none
         screen.print(_table(judged.frame))
     else:
-        verdicts = sentences(judged.lines)
         screen.print(plain(headline(verdicts)), style="bold", soft_wrap=True, highlight=False)
         print_table("", ("", "", ""), ((s.word, s.topic, s.text) for s in verdicts))
     if judged.chosen_tasks and judged.comparison.tasks:

@@ -89,6 +89,12 @@ def test_all_metrics_are_printed_and_written(run: Run, place: Path) -> None:
     assert (place / "plot.png").exists()
 
 
+def test_figures_of_a_metric_without_a_verdict_are_printed_beside_a_report(run: Run) -> None:
+    done = run("--metric", "rules_recall", "--report", "report.html", "-o", "out.json")
+    assert done.code == 0, done.err
+    assert "rules_recall" in done.out and "Report written to report.html" in done.err
+
+
 def test_the_figures_are_those_of_evaluate(run: Run, place: Path) -> None:
     names = ["ks", "membership_hamming", "singling_out"]
     words = [word for name in names for word in ("--metric", name)]
