@@ -46,7 +46,7 @@ def new_holder(
     delta: Annotated[float, option(PRIVACY, "Largest delta that it agrees to.")] = 1e-9,
     neighbours: Neighbours = None,
     colluding: Annotated[
-        int, option(PRIVACY, "Least number of holders in league that noise must withstand.", min=0)
+        int, option(PRIVACY, "Least number of colluding holders that noise must withstand.", min=0)
     ] = 1,
 ) -> None:
     """Make keys for one session, and say on which terms rows may be counted."""
@@ -134,9 +134,7 @@ def new_session(
     folder: Folder,
     schema_file: Annotated[Path, typer.Argument(help="Declared domain (YAML), the same for all.")],
     holders: Annotated[list[Path], typer.Argument(help="Key files of all holders.")],
-    colluding: Annotated[
-        int, option(PRIVACY, "So many holders may be in league with each other.", min=0)
-    ] = 1,
+    colluding: Annotated[int, option(PRIVACY, "So many holders may collude.", min=0)] = 1,
     spare: Annotated[
         float, option(PRIVACY, "Part of the budget kept for attempts that fail.", min=0, max=0.9)
     ] = 0.0,

@@ -58,9 +58,7 @@ def simulate(
     holders: Annotated[
         int | None, option(PRIVACY, "Holders among whom the rows are dealt by chance.", min=2)
     ] = None,
-    colluding: Annotated[
-        int, option(PRIVACY, "Holders of whom so many may be in league.", min=0)
-    ] = 1,
+    colluding: Annotated[int, option(PRIVACY, "Holders of whom so many may collude.", min=0)] = 1,
     folder: Annotated[
         Path | None,
         option(OUTPUT, "Holders: a new folder for the files that they exchange, all to be read."),

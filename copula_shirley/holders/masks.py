@@ -6,7 +6,7 @@ their X25519 secret, both names and a label; each R_ij is added once and taken a
 the names a holder who states the exchange key of another one as its own, which the same secret
 fits, would have the masks of a third with both cancel in that one's vector.) Any m - 1 of the
 vectors are uniform and independent as far as ChaCha20, HKDF-SHA256 and X25519 are what they are
-taken for; with t holders in league the vectors of the others are uniform but for their sum.
+taken for; with t colluding holders the vectors of the others are uniform but for their sum.
 
 A key is used for one stream: the label is never used twice, since each holder adds a fresh random
 number to it (``copula_shirley.holders.messages.mask_label``). Holders with other labels do not

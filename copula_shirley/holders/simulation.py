@@ -61,7 +61,7 @@ def simulate(
     generator : PrivateVine, optional
         Its settings; a ``random_state`` makes the noise repeatable, for experiments only.
     colluding : int
-        So many holders may be in league with each other and the coordinator: the noise of the
+        So many holders may collude with each other and the coordinator: the noise of the
         others suffices. With 0 every holder could take off its own share.
     spare : float
         Part of the budget kept for attempts that fail after vectors have left.
