@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -219,4 +220,6 @@ def test_rows_beyond_max_rows_are_counted_for_the_curator_alone(tmp_path: Path) 
     assert "598 of 3,000 rows (19.9%) are left out: a person's rows beyond max_rows (2)" in said
     assert said.endswith(ABOUT_ROWS)
     for path in tmp_path.iterdir():
-        assert b"598" not in path.read_bytes() and b"left out: a" not in path.read_bytes()
+        # alone: random digits of a digest or a noisy count may hold them
+        assert not re.search(rb"(?<![0-9a-f.,])598(?![0-9a-f.,])", path.read_bytes())
+        assert b"left out: a" not in path.read_bytes()

@@ -229,7 +229,7 @@ def test_an_upload_is_deleted_at_the_end(page: Page, table: Path) -> None:
 
 def test_a_wrong_table_is_one_error(page: Page, tmp_path: Path) -> None:
     assert "does not exist" in page.post("/tables", 422, path=str(tmp_path / "no.csv"))
-    assert "must end in" in page.post("/tables", 422, path=str(tmp_path))
+    assert "is a folder; name one of its files" in page.post("/tables", 422, path=str(tmp_path))
     assert "one of the two" in page.post("/tables", 422, path="")
     hidden = {"file": (".csv", b"a\n1\n")}
     assert "ordinary" in page.post("/tables", 422, files=hidden, path="")
