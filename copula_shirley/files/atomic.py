@@ -81,10 +81,11 @@ def atomic_paths(paths: Sequence[str | Path]) -> Iterator[list[Path]]:
         with _named(named or current):
             raise
     finally:
-        for path in (*targets, *filter(None, before.values())):
+        beside = (*targets, *filter(None, before.values()))
+        for path in beside:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-        _unfinished.difference_update(targets)
+        _unfinished.difference_update(beside)
 
 
 def remove_unfinished() -> None:
@@ -192,6 +193,7 @@ def _second_name(target: Path) -> Path | None:
     if not target.exists():
         return None
     second = _beside(target, "old")
+    _unfinished.add(second)  # an interrupt may come before anybody is given the name
     try:
         os.link(target, second)
     except OSError:

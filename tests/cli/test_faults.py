@@ -24,6 +24,7 @@ from tables import declared
 
 from copula_shirley import ArtefactError, CopulaShirley, PrivateVine, Schema, load
 from copula_shirley.baselines import DPHistogram
+from copula_shirley.files.atomic import atomic_paths, remove_unfinished
 from copula_shirley.publish.pages import read_page
 
 MAIN = "from copula_shirley.cli.main import main; main()"
@@ -119,6 +120,26 @@ def test_a_signal_at_any_moment_leaves_the_old_file_or_the_new_one(
     folder: Path, name: str, number: signal.Signals
 ) -> None:
     signals_survived(folder, COMMANDS[name], [number] * 10, seed=number)
+
+
+def test_an_interrupt_right_after_a_second_name_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*names: Any) -> None:
+        link(*names)
+        raise KeyboardInterrupt
+
+    link, paths = os.link, [tmp_path / "table", tmp_path / "card"]
+    for path in paths:
+        path.write_bytes(OLD)
+    monkeypatch.setattr(os, "link", interrupted)
+    with pytest.raises(KeyboardInterrupt), atomic_paths(paths) as partials:
+        assert len(partials) == 2
+    remove_unfinished()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        "table": OLD,
+        "card": OLD,
+    }
 
 
 # -- a full disk -----------------------------------------------------------------------
